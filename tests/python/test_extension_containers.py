@@ -147,3 +147,31 @@ def test_a_container_that_fits_has_no_part_in_a_refusal() -> None:
 
 def test_a_string_of_wide_characters_is_text() -> None:
     assert extension.length_of_name((producers.Producer(**VECTOR), "name")) == 4
+
+
+@pytest.mark.parametrize("name", ["total_of_either", "totals_of_either"])
+def test_the_cause_of_the_refusal_of_all_alternatives(name: str) -> None:
+    error = RuntimeError("device lost")
+    x = producers.Raises(error)
+    with pytest.raises(TypeError, match=r"RuntimeError: device lost$") as raised:
+        function("by_def", name)(x if name == "total_of_either" else [x])
+    assert raised.value.__cause__ is error
+
+
+def test_an_attribute_error_of_items() -> None:
+    class Mapping:
+        def __getitem__(self, key: str) -> Any:
+            return vectors(1)[0]
+
+        def __len__(self) -> int:
+            return 1
+
+        def keys(self) -> list[str]:
+            return ["x"]
+
+        def items(self) -> Any:
+            raise AttributeError("no connection")
+
+    with pytest.raises(TypeError, match="AttributeError: no connection") as raised:
+        function("by_def", "totals_by_name")(Mapping())
+    assert isinstance(raised.value.__cause__, AttributeError)

@@ -195,3 +195,13 @@ def test_a_function_outlives_its_module_attribute() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.delattr(fast, "dot")
         assert dot(Producer(shape=(3,)), Producer(shape=(3,))) == 5
+
+
+def test_a_type_error_of_the_conversion_is_the_cause() -> None:
+    class Length:
+        def __float__(self) -> float:
+            raise TypeError("metres are no seconds")
+
+    with pytest.raises(TypeError, match=r"TypeError: metres are no seconds$") as raised:
+        extension.fast.float64(Length())
+    assert isinstance(raised.value.__cause__, TypeError)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from typing import Any
 
 import pytest
@@ -235,3 +236,27 @@ def test_every_tensor_is_freed(binding: str) -> None:
         refused(function(binding, "sum"), Producer(**{"shape": (3,), **fields}))
     now_exports, now_calls = foreign.accounts()
     assert now_exports - exports == now_calls - calls == len(REFUSALS) + len(FAULTS)
+
+
+class Endless:
+    """Its export is the result of a call with itself."""
+
+    calls = 0
+
+    def __init__(self, call: Any) -> None:
+        self.call = call
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        self.calls += 1
+        if self.calls > sys.getrecursionlimit():
+            raise KeyboardInterrupt  # each level has doubled the calls
+        return self.call(self)
+
+
+@pytest.mark.parametrize("binding", DETAILED)
+def test_a_recursion_error_ends_the_call(binding: str) -> None:
+    with pytest.raises(RecursionError):
+        function(binding, "sum")(Endless(function(binding, "sum")))

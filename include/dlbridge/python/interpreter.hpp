@@ -194,12 +194,14 @@ inline ref take_exception() noexcept {
 }
 
 /// Whether code may go on after an exception of this object or class: one that derives from
-/// Exception, and is no MemoryError. Others, such as KeyboardInterrupt, reach the caller.
+/// Exception, and is no MemoryError and no RecursionError. Others, such as KeyboardInterrupt, reach
+/// the caller.
 /// @par Thread and GIL
 /// The caller holds the GIL.
 inline bool is_suppressible(PyObject* exception) noexcept {
   return PyErr_GivenExceptionMatches(exception, PyExc_Exception) != 0 &&
-         PyErr_GivenExceptionMatches(exception, PyExc_MemoryError) == 0;
+         PyErr_GivenExceptionMatches(exception, PyExc_MemoryError) == 0 &&
+         PyErr_GivenExceptionMatches(exception, PyExc_RecursionError) == 0;
 }
 
 /// Clears a pending exception, if it is suppressible.
@@ -222,6 +224,9 @@ inline bool suppress_exception() noexcept {
 /// The caller holds the GIL.
 DLBRIDGE_COLD inline ref repr_of(PyObject* object) noexcept {
   ref text = ref::steal(api<PyObject_Repr>(object));
+  if (!text && PyErr_ExceptionMatches(PyExc_RecursionError) != 0) {  // of a deep list
+    api<PyErr_Clear>();
+  }
   if (!text && suppress_exception()) {
     text = ref::steal(api<PyUnicode_FromFormat>("a value of type %s", Py_TYPE(object)->tp_name));
   }
@@ -241,6 +246,18 @@ inline void set_exception(ref exception) noexcept {
   Py_INCREF(type);
   api<PyErr_Restore>(type, value, PyException_GetTraceback(value));
 #endif
+}
+
+/// Whether Python code raised the pending exception, which then has a traceback.
+/// @pre an exception is pending.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+DLBRIDGE_COLD inline bool is_raised_by_python() noexcept {
+  ref exception = take_exception();
+  bool const has_traceback =
+      static_cast<bool>(ref::steal(PyException_GetTraceback(exception.get())));
+  set_exception(std::move(exception));
+  return has_traceback;
 }
 
 /// Releases one reference to an object, for a deleter. A pending exception stays pending. After

@@ -171,7 +171,8 @@ DLBRIDGE_COLD inline ref snapshot_of_sequence(PyObject* object, read_iterators& 
 // A list of the items of a dict or of another mapping, each a tuple of key and value.
 DLBRIDGE_COLD inline ref snapshot_of_mapping(PyObject* object) noexcept {
   ref items = PyMapping_Check(object) != 0 ? ref::steal(api<PyMapping_Items>(object)) : ref();
-  if (!items && (PyErr_Occurred() == nullptr || PyErr_ExceptionMatches(PyExc_AttributeError))) {
+  if (!items && (PyErr_Occurred() == nullptr ||
+                 (PyErr_ExceptionMatches(PyExc_AttributeError) && !is_raised_by_python()))) {
     api<PyErr_Clear>();
     api<PyErr_Format>(PyExc_TypeError, "expected a dict; got %s", Py_TYPE(object)->tp_name);
   }

@@ -13,6 +13,12 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
+/// Whether the text of an exception states the reason alone: C++ code raised this TypeError.
+inline bool is_complete(ref const& exception) noexcept {
+  return PyErr_GivenExceptionMatches(exception.get(), PyExc_TypeError) != 0 &&
+         !ref::steal(PyException_GetTraceback(exception.get()));
+}
+
 /// The reason why one element of an argument does not fit, and its position: "element 3", "key
 /// 'x'".
 /// @par Thread and GIL
@@ -25,6 +31,8 @@ class element_refusal {
   ref const& text() const noexcept { return text_; }
   /// @return the exception that the conversion of the element raised, or none
   ref& exception() noexcept { return exception_; }
+  /// @return the first exception of several types that the element might have had, or none
+  ref& cause() noexcept { return cause_; }
 
   /// Whether the exception means that the element does not fit. Others end the call.
   bool is_fatal() const noexcept { return exception_ && !is_suppressible(exception_.get()); }
@@ -67,13 +75,20 @@ class element_refusal {
       *this = std::move(next);
       return;
     }
-    ref const own = line();
+    ref own = line();
     ref const other = own ? next.line() : ref();
-    ref both =
-        other ? ref::steal(api<PyUnicode_FromFormat>("%U; or %U", own.get(), other.get())) : ref();
+    ref both = !other ? ref()
+               : api<PyUnicode_Compare>(own.get(), other.get()) == 0
+                   ? std::move(own)
+                   : ref::steal(api<PyUnicode_FromFormat>("%U; or %U", own.get(), other.get()));
     if (!both) {
       take();
       return;
+    }
+    for (ref* each : {&exception_, &next.cause_, &next.exception_}) {
+      if (!cause_ && *each && !is_complete(*each)) {
+        cause_ = std::move(*each);
+      }
     }
     where_ = ref();
     exception_ = ref();
@@ -88,10 +103,13 @@ class element_refusal {
     if (reason == nullptr) {
       return ref::steal(api<PyUnicode_FromString>(""));
     }
-    char const* const where = where_ ? api<PyUnicode_AsUTF8>(where_.get()) : nullptr;
-    return where != nullptr ? ref::steal(api<PyUnicode_FromFormat>("%s: %S", where + 2, reason))
-           : where_         ? ref()
-                            : ref::steal(api<PyObject_Str>(reason));
+    char const* const where = where_ ? api<PyUnicode_AsUTF8>(where_.get()) : ", ";
+    bool const names_class = !text_ && !is_complete(exception_);
+    return where == nullptr
+               ? ref()
+               : ref::steal(api<PyUnicode_FromFormat>("%s%s%s%s%S", where + 2, where_ ? ": " : "",
+                                                      names_class ? Py_TYPE(reason)->tp_name : "",
+                                                      names_class ? ": " : "", reason));
   }
   load_result place(ref where) noexcept {
     if (!where) {
@@ -104,6 +122,7 @@ class element_refusal {
   ref where_{};
   ref exception_{};
   ref text_{};
+  ref cause_{};
 };
 
 }  // namespace python

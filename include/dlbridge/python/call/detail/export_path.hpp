@@ -99,11 +99,23 @@ inline library_row const* find_library(PyTypeObject* type) noexcept {
 struct export_path {
   exchange_table table{};
   library_row const* row = nullptr;
-  PyObject* function = nullptr;          // from_dlpack; an owned reference that is never released
+  PyObject* function = nullptr;          // from_dlpack
   numpy_arrays const* arrays = nullptr;  // NumPy's C API, if the library is NumPy and has it
   bool is_torch = false;                 // which ends the process for negative strides
 
   bool takes_capsule() const noexcept { return row != nullptr && row->takes_capsule; }
+  // The caches never release the function. Free-threaded builds do not cache.
+  void set_function(ref found) noexcept {
+    function = found.get();
+#if defined(Py_GIL_DISABLED)
+    owner = std::move(found);
+#else
+    static_cast<void>(found.release());
+#endif
+  }
+#if defined(Py_GIL_DISABLED)
+  ref owner{};
+#endif
 };
 
 // The C API that creates objects of a row's library without from_dlpack; null for other libraries.
@@ -170,14 +182,16 @@ DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
     path.row = find_library(library::numpy);
   }
   if (path.row != nullptr) {
-    path.function = import_function(path.row->module, path.row->function).release();
+    path.set_function(import_function(path.row->module, path.row->function));
     path.arrays = path.function != nullptr ? find_arrays(*path.row) : nullptr;
   }
   if (path.function == nullptr && suppress_exception()) {
     path.row = nullptr;
     ref const space =
         ref::steal(api<PyObject_CallMethodNoArgs>(object, names::get().array_namespace));
-    path.function = space ? api<PyObject_GetAttrString>(space.get(), "from_dlpack") : nullptr;
+    if (space) {
+      path.set_function(ref::steal(api<PyObject_GetAttrString>(space.get(), "from_dlpack")));
+    }
     suppress_exception();
   }
   return path;
@@ -232,6 +246,8 @@ DLBRIDGE_LOCAL inline exchange_table installed_table() noexcept {
   }
 #endif
   ref const type = import_function("dlbridge", "Tensor");
+  [[maybe_unused]] bool const is_final =  // another failure may not occur again
+      type || PyErr_ExceptionMatches(PyExc_ModuleNotFoundError) != 0;
   if (!suppress_exception()) {
     return exchange_table();
   }
@@ -241,7 +257,7 @@ DLBRIDGE_LOCAL inline exchange_table installed_table() noexcept {
           : exchange_table();
 #if !defined(Py_GIL_DISABLED)
   known = table;
-  is_known = true;
+  is_known = is_final;
 #endif
   return table;
 }
@@ -296,7 +312,7 @@ DLBRIDGE_LOCAL inline export_path find_export_path(library_row const& row) noexc
   }
 #endif
   export_path path;
-  path.function = import_function(row.module, row.function).release();
+  path.set_function(import_function(row.module, row.function));
   ref const type = path.function != nullptr && row.type != nullptr
                        ? import_function(row.module, row.type)
                        : ref();

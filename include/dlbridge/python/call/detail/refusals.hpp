@@ -45,6 +45,7 @@ class refusals {
       add(name, position, std::move(why.exception()), why.where().get());
     } else if (why.text()) {
       add_line(name, position, "", why.text().get(), "", why.where().get());
+      cause_ = cause_ ? std::move(cause_) : std::move(why.cause());
     }
   }
 
@@ -69,9 +70,8 @@ class refusals {
       take_failure();
     }
     char const* const kind = Py_TYPE(exception.get())->tp_name;
-    if (message && PyErr_GivenExceptionMatches(exception.get(), PyExc_TypeError) != 0 &&
-        has_no_traceback(exception)) {
-      add_line(name, position, "", message.get(), "", where);  // C++ raised it: it is complete
+    if (message && is_complete(exception)) {
+      add_line(name, position, "", message.get(), "", where);
       return;
     }
     add_line(name, position, kind, message.get(), message ? ": " : "", where);
@@ -156,9 +156,6 @@ class refusals {
     }
   }
 
-  static bool has_no_traceback(ref const& exception) noexcept {
-    return !ref::steal(PyException_GetTraceback(exception.get()));
-  }
   // A name that does not truncate the message that names it.
   static bool is_short(char const* name) noexcept {
     constexpr std::size_t limit = 100;

@@ -65,7 +65,8 @@ DLBRIDGE_NOINLINE inline bool load_double(PyObject* object, double& out) noexcep
   if (is_number && (out != -1.0 || PyErr_Occurred() == nullptr)) {
     return true;
   }
-  if (PyErr_Occurred() == nullptr || PyErr_ExceptionMatches(PyExc_TypeError)) {
+  if (PyErr_Occurred() == nullptr ||
+      (PyErr_ExceptionMatches(PyExc_TypeError) && !is_raised_by_python())) {
     api<PyErr_Clear>();
     api<PyErr_Format>(PyExc_TypeError, "expected a float; got %s", Py_TYPE(object)->tp_name);
   }

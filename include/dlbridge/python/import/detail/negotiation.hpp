@@ -46,12 +46,11 @@ class negotiation {
 
   /// What the pending exception means.
   static refusal_meaning meaning() noexcept {
-    bool const is_refusal =
-        PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError);
+    PyObject* const pending = PyErr_Occurred();
     // A class derived from TypeError is the producer's own, such as JAX's for a traced array.
-    return PyErr_Occurred() == PyExc_TypeError ? refusal_meaning::old_producer
-           : is_refusal                        ? refusal_meaning::unavailable
-                                               : refusal_meaning::final;
+    return pending == PyExc_TypeError ? refusal_meaning::old_producer
+           : is_suppressible(pending) ? refusal_meaning::unavailable
+                                      : refusal_meaning::final;
   }
 
   /// Calls again after an exception. An old producer is called without any keyword that DLPack 1.0
