@@ -87,6 +87,12 @@ void add_dispatch(py::module_& m) {
       py::arg("x"));
   m.def("plain_rows", [](std::string const&) { return "text"; }, py::arg("x"));
 
+  dlbridge::def(m, "plain_throws", [](dispatch::span<float>) { return "float32"; }, py::arg("x"));
+  m.def(
+      "plain_throws",
+      [](std::string const& x) -> std::string { throw py::type_error("no colour: " + x); },
+      py::arg("x"));
+  dlbridge::def(m, "plain_throws", [](py::object const&) { return "object"; }, py::arg("x"));
   py::module_ packs = m.def_submodule("packs");  // whose stubs lack types, as pybind11 writes them
   dlbridge::def(
       packs, "with_keywords",

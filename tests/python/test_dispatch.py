@@ -195,6 +195,12 @@ class TestPybind11:
         assert function.__doc__.count("Overloaded function.") == 1
         assert function.__doc__.count("Takes float32.") == 1
 
+    def test_the_type_error_of_an_overload_that_plain_bindings_added(self) -> None:
+        extension = importlib.import_module("extension")
+        assert extension.plain_throws(FLOATS) == "float32" and extension.plain_throws(3) == "object"
+        with pytest.raises(TypeError, match=r"^no colour: red$"):
+            extension.plain_throws("red")
+
     def test_parameters_are_named_beside_packs(self) -> None:
         extension = importlib.import_module("extension")
         with pytest.raises(TypeError, match="argument 'y'"):

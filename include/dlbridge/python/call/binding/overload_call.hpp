@@ -10,6 +10,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/call/binding/function_record.hpp>
+#include <dlbridge/python/call/binding/refused_call.hpp>
 #include <dlbridge/python/call/detail/read_iterators.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
@@ -28,7 +29,9 @@ namespace python {
 /// The caller of every member holds the GIL.
 class overload_call {
  public:
-  overload_call() noexcept : reasons_(ref::steal(api<PyList_New>(0))) {}
+  /// @param name the name of the function in the binding library's refusals, for try_candidate
+  explicit overload_call(char const* name = "") noexcept
+      : name_(name), reasons_(ref::steal(api<PyList_New>(0))) {}
   overload_call(overload_call const&) = delete;
   overload_call& operator=(overload_call const&) = delete;
 
@@ -128,8 +131,7 @@ class overload_call {
     if (result == Py_NotImplemented && !accepted_) {  // how pybind11 refuses operands
       is_operator_ = true;
       static_cast<void>(ref::steal(result));
-    } else if (result != nullptr || accepted_ ||
-               (!refused_ && !PyErr_ExceptionMatches(PyExc_TypeError))) {
+    } else if (result != nullptr || accepted_ || (!refused_ && !is_library_refusal())) {
       done = true;
       return result;
     } else {
@@ -270,6 +272,17 @@ class overload_call {
     return call;
   }
 
+  // Whether the pending exception is the binding library's refusal, and none of another function
+  // that the library tried.
+  DLBRIDGE_COLD bool is_library_refusal() const noexcept {
+    ref exception = take_exception();
+    bool const is_refusal = binding::is_refusal_of(name_, exception.get());
+    if (PyErr_Occurred() == nullptr) {
+      set_exception(std::move(exception));
+    }
+    return is_refusal;
+  }
+
   // Returns false, with an exception set, when the reason cannot be kept.
   bool add_reason(ref reason) noexcept {
     if (reason && position_ < PyList_GET_SIZE(reasons_.get())) {
@@ -278,6 +291,7 @@ class overload_call {
     return reason && api<PyList_Append>(reasons_.get(), reason.get()) == 0;
   }
 
+  char const* name_;
   function_record const* candidate_ = nullptr;
   Py_ssize_t position_ = 0;  // of the candidate
   bool is_operator_ = false;

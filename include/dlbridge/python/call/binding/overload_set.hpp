@@ -95,7 +95,7 @@ class overload_set : public function_state {
                         PyObject* keywords) noexcept {
     auto const& set = in(self);
     PyObject* result = nullptr;
-    overload_call state;
+    overload_call state(set.name_.c_str());
     if (!state) {
       return nullptr;
     }
