@@ -93,6 +93,16 @@ void add_dispatch(py::module_& m) {
       [](std::string const& x) -> std::string { throw py::type_error("no colour: " + x); },
       py::arg("x"));
   dlbridge::def(m, "plain_throws", [](py::object const&) { return "object"; }, py::arg("x"));
+  // A call looks for the candidate that takes k without a conversion, and reads its elements.
+  dlbridge::def(
+      m, "numbers_and_floats",
+      [](std::vector<double> const& k, dispatch::span<float>) { return k; }, py::arg("k"),
+      py::arg("x"));
+  dlbridge::def(
+      m, "numbers_and_floats",
+      [](std::vector<double> const& k, dispatch::span<double>) { return k; }, py::arg("k"),
+      py::arg("x"));
+
   py::module_ packs = m.def_submodule("packs");  // whose stubs lack types, as pybind11 writes them
   dlbridge::def(
       packs, "with_keywords",

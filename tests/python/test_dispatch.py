@@ -25,6 +25,23 @@ FLOATS = np.ones(3, "float32")
 DOUBLES = np.ones(3)
 
 
+class RaisesOnce:
+    """A sequence of numbers whose element 1 raises an exception when it is first read."""
+
+    def __init__(self, exception: BaseException) -> None:
+        self.exceptions = [exception]
+
+    def __len__(self) -> int:
+        return 3
+
+    def __getitem__(self, i: int) -> float:
+        if i == 1 and self.exceptions:
+            raise self.exceptions.pop()
+        if i == len(self):
+            raise IndexError
+        return float(i)
+
+
 @pytest.fixture(params=MODULES)
 def extension(request: pytest.FixtureRequest) -> Any:
     return importlib.import_module(request.param)
@@ -200,6 +217,20 @@ class TestPybind11:
         assert extension.plain_throws(FLOATS) == "float32" and extension.plain_throws(3) == "object"
         with pytest.raises(TypeError, match=r"^no colour: red$"):
             extension.plain_throws("red")
+
+    @pytest.mark.parametrize("exception", [KeyboardInterrupt("stop"), MemoryError()], ids=repr)
+    def test_an_exception_of_an_element_that_must_reach_the_caller(
+        self, exception: BaseException
+    ) -> None:
+        extension = importlib.import_module("extension")
+        with pytest.raises(type(exception)) as raised:
+            extension.numbers_and_floats(RaisesOnce(exception), DOUBLES)
+        assert raised.value is exception
+
+    def test_an_exception_of_an_element_while_a_call_looks_for_the_candidate(self) -> None:
+        extension = importlib.import_module("extension")
+        numbers = extension.numbers_and_floats(RaisesOnce(ValueError("no number")), DOUBLES)
+        assert numbers == [0, 1, 2]
 
     def test_parameters_are_named_beside_packs(self) -> None:
         extension = importlib.import_module("extension")

@@ -39,7 +39,8 @@ struct function_record {
                       PyObject* const* args, std::size_t count, PyObject* keywords) = nullptr;
   PyObject* function = nullptr;  // the Python function; borrowed
   // Whether the binding library takes an object for a parameter without a conversion, or null
-  // where each object that it takes is such; null if no parameter has a test.
+  // where each object that it takes is such; null if no parameter has a test. False with an
+  // exception set for one that ends the call.
   using exact_test = bool (*)(PyObject*);
   exact_test const* exact_tests = nullptr;
   std::size_t positional_count = 0;  // of the parameters before *args, or of all
@@ -62,7 +63,8 @@ struct function_record {
   /// @param args the positional arguments, and then those of the keywords
   /// @param count the number of positional arguments
   /// @param keywords the names of the others, or null
-  /// @return whether the binding library would convert one of the arguments
+  /// @return whether the binding library would convert one of the arguments; true with an exception
+  /// set for one that ends the call
   bool converts(PyObject* const* args, std::size_t count, PyObject* keywords) const noexcept {
     if (exact_tests == nullptr) {
       return false;

@@ -106,7 +106,11 @@ class overload_set : public function_state {
       Py_ssize_t i = 0;
       for (candidate const* each = set.first_.get(); each != nullptr; each = each->next.get()) {
         bool done = false;
-        if (each->record->converts(args, size, keywords) == converts) {
+        bool const is_converted = each->record->converts(args, size, keywords);
+        if (is_converted && PyErr_Occurred() != nullptr) {
+          return nullptr;
+        }
+        if (is_converted == converts) {
           result = state.try_candidate(i, each->function.get(), *each->record, args, size, keywords,
                                        done);
         } else if (!converts) {

@@ -20,13 +20,13 @@
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
-#include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/detail/bound_function.hpp>
 #include <dlbridge/python/pybind11/detail/bound_record.hpp>
 #include <dlbridge/python/pybind11/detail/explanation.hpp>
 #include <dlbridge/python/pybind11/detail/refused_call.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
+#include <dlbridge/thread_exit.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -83,12 +83,13 @@ template <class P>
 constexpr function_record::exact_test exact_test_of() noexcept {
   if constexpr (has_exact_test<P>) {
     return [](PyObject* object) noexcept {
-      bool is_exact = true;  // where the caster throws, the call of the function does so too
-      if (!guarded(
-              [&] { is_exact = py::detail::make_caster<P>().load(py::handle(object), false); })) {
-        api<PyErr_Clear>();
+      try {
+        return dlbridge::detail::call_guarded(
+            [&] { return py::detail::make_caster<P>().load(py::handle(object), false); });
+      } catch (...) {
+        translator::translate();
+        return suppress_exception();  // the call of the function throws again
       }
-      return is_exact;
     };
   } else {
     return nullptr;
