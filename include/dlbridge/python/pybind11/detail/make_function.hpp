@@ -49,6 +49,8 @@ constexpr bool is_releasing<py::call_guard<Guards...>> = (releases_gil::in<Guard
 
 template <class Extra>
 void add_extra(function_record& record, Extra const& extra) {
+  static_assert(!std::is_same_v<Extra, py::sibling>,
+                "dlbridge: def finds the other overloads of a name itself. Leave py::sibling out");
   if constexpr (std::is_base_of_v<py::arg, Extra>) {
     if (!record.add_parameter(extra.name)) {
       throw_pending();
