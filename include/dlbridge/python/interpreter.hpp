@@ -193,6 +193,17 @@ inline ref take_exception() noexcept {
 #endif
 }
 
+/// Why a module that uses dlbridge cannot be imported in this interpreter, to which the objects
+/// that dlbridge caches do not belong; null in the main interpreter.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+inline char const* import_refusal() noexcept {
+  return api<PyInterpreterState_Get>() != api<PyInterpreterState_Main>()
+             ? "this module uses dlbridge, which does not support subinterpreters: "
+               "import it in the main interpreter"
+             : nullptr;
+}
+
 /// Whether code may go on after an exception of this object or class: one that derives from
 /// Exception, and is no MemoryError and no RecursionError. Others, such as KeyboardInterrupt, reach
 /// the caller.

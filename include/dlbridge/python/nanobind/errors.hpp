@@ -93,6 +93,9 @@ decltype(auto) throwing_pending(F&& f) {
 /// Makes every function of a nanobind module, including those of plain nanobind, translate
 /// dlbridge::error to the Python exception of its errc. Call init first in NB_MODULE.
 inline void init(::nanobind::module_&) {
+  if (char const* const why = python::import_refusal()) {
+    throw ::nanobind::import_error(why);
+  }
   if (!python::names::prepare()) {
     python::on_nanobind::throw_pending();
   }

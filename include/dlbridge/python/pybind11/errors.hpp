@@ -69,6 +69,9 @@ struct translator {
 /// Makes every function of a pybind11 module, including those of plain pybind11, translate
 /// dlbridge::error to the Python exception of its errc. Call init first in PYBIND11_MODULE.
 inline void init(pybind11::module_&) {
+  if (char const* const why = python::import_refusal()) {
+    throw pybind11::import_error(why);
+  }
   if (!python::names::prepare()) {
     python::on_pybind11::throw_pending();
   }
