@@ -87,6 +87,13 @@ void add_dispatch(py::module_& m) {
       py::arg("x"));
   m.def("plain_rows", [](std::string const&) { return "text"; }, py::arg("x"));
 
+  dlbridge::def(m, "plain_before", [](dispatch::span<float>) { return "float32"; }, py::arg("x"));
+  m.def("plain_before", [](std::string const&) { return "text"; }, py::arg("x"), py::prepend());
+  dlbridge::def(
+      m, "plain_before_two", [](dispatch::span<float>) { return "float32"; }, py::arg("x"));
+  m.def("plain_before_two", [](std::string const&) { return "text"; }, py::arg("x"), py::prepend());
+  dlbridge::def(
+      m, "plain_before_two", [](dispatch::span<double>) { return "float64"; }, py::arg("x"));
   dlbridge::def(m, "plain_throws", [](dispatch::span<float>) { return "float32"; }, py::arg("x"));
   m.def(
       "plain_throws",

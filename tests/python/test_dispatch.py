@@ -212,6 +212,18 @@ class TestPybind11:
         assert function.__doc__.count("Overloaded function.") == 1
         assert function.__doc__.count("Takes float32.") == 1
 
+    def test_an_overload_that_plain_bindings_added_before(self) -> None:
+        extension = importlib.import_module("extension")
+        assert extension.plain_before("text") == extension.plain_before_two("text") == "text"
+        assert extension.plain_before(FLOATS) == extension.plain_before_two(FLOATS) == "float32"
+        for refused in (3, np.ones(3, "int8")):
+            with pytest.raises(TypeError, match=r"(?s)1\. \(x: str\).*2\. \(x: .*float32"):
+                extension.plain_before(refused)
+            with pytest.raises(TypeError) as raised:
+                extension.plain_before_two(refused)
+            lines = str(raised.value).splitlines()
+            assert ["float32" in lines[1], "str" in lines[3], "float64" in lines[5]] == [True] * 3
+
     def test_the_type_error_of_an_overload_that_plain_bindings_added(self) -> None:
         extension = importlib.import_module("extension")
         assert extension.plain_throws(FLOATS) == "float32" and extension.plain_throws(3) == "object"

@@ -79,7 +79,7 @@ struct call_traits {
   [[noreturn]] DLBRIDGE_COLD static void refuse(bound_record const& record, overload_call* call,
                                                 refusals&& reasons) {
     // pybind11 tries the overload that a plain m.def added, or returns NotImplemented.
-    if ((record.pybind11_record->is_operator || record.pybind11_record->next != nullptr) &&
+    if ((record.pybind11_record->is_operator || record.has_plain_overload()) &&
         !reasons.fatal_exception()) {
       throw py::reference_cast_error();
     }

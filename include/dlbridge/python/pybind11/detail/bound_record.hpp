@@ -38,6 +38,14 @@ struct DLBRIDGE_LOCAL bound_record : function_record {
   PyObject* self = nullptr;                // of the Python function
   bound_record* older = nullptr;
 
+  // The first function that a call tries: of this record, or one that a plain m.def added before
+  // it.
+  py::detail::function_record const* first() const noexcept {
+    return py::detail::function_record_ptr_from_PyObject(self);
+  }
+  // Whether a plain m.def added an overload.
+  bool has_plain_overload() const noexcept { return first()->next != nullptr; }
+
   // The record of the function that was bound last, which links to the older ones.
   DLBRIDGE_LOCAL static std::atomic<bound_record*>& newest() noexcept {
     static std::atomic<bound_record*> record = nullptr;

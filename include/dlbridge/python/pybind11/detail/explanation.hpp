@@ -46,7 +46,7 @@ DLBRIDGE_COLD inline void explain_refusal(PyObject* self, PyObject* const* args,
   ref refusal = take_exception();
   refusals reasons;
   // With an overload that a plain m.def added, pybind11 lists both signatures.
-  if (record->pybind11_record->next == nullptr &&
+  if (!record->has_plain_overload() &&
       binding::is_refusal_of(record->pybind11_record->name, refusal.get())) {
     add_call_reasons(*record, nullptr, reasons, args, count, keywords);
   }

@@ -81,13 +81,18 @@ inline int set_own_attribute(PyObject* scope, char const* name, PyObject* value)
 // The texts of overload_set::add.
 DLBRIDGE_COLD inline ref texts_of(bound_record const& record) noexcept {
   ref texts = ref::steal(api<PyList_New>(0));
-  for (auto const* each = record.pybind11_record; texts && each != nullptr; each = each->next) {
+  auto const* each = record.pybind11_record;
+  while (texts) {
     bool const has_doc = each->doc != nullptr && *each->doc != '\0';
     ref const text = ref::steal(
         api<PyUnicode_FromFormat>("%s%s\n%s%s%s", each->name, each->signature, has_doc ? "\n" : "",
                                   has_doc ? each->doc : "", has_doc ? "\n" : ""));
     if (!text || api<PyList_Append>(texts.get(), text.get()) != 0) {
       return ref();
+    }
+    each = each->next != nullptr ? each->next : record.first();
+    if (each == record.pybind11_record) {
+      break;
     }
   }
   return texts;
