@@ -326,6 +326,11 @@ def test_an_iterator_keeps_its_object_alive() -> None:
     squares = extension.Table(matrix()).squares()
     assert [np.asarray(each).tolist() for each in squares] == [[0], [1], [4]]
     assert list(squares) == []
+    item = iter(extension.Table(matrix(3, 2))).__reduce__()[1][0]
+    assert np.asarray(item(2)).tolist() == matrix(3, 2)[2].tolist()
+    for i in (3, 10**9, 2**64 - 1):
+        with pytest.raises(IndexError, match="no such item"):
+            item(i)
     with pytest.raises(BufferError, match="extents of 0 and above"):
         list(extension.Table(matrix()).broken())
     assert extension.Table.__iter__.__doc__.endswith("-> collections.abc.Iterator[typing.Any]")

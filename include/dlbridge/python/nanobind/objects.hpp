@@ -78,8 +78,12 @@ template <class At>
   // warns, and nanobind ends the process if warnings are errors.
   ::nanobind::handle const map(reinterpret_cast<PyObject*>(&PyMap_Type));
   ::nanobind::handle const range(reinterpret_cast<PyObject*>(&PyRange_Type));
-  ::nanobind::object const item = ::nanobind::cpp_function(
-      [owner, at, as](std::size_t i) { return python::on_nanobind::item_of(at(i), owner, as); });
+  ::nanobind::object const item = ::nanobind::cpp_function([owner, count, at, as](std::size_t i) {
+    if (i >= count) {  // Python code can get the function from the iterator
+      throw ::nanobind::index_error("the iterator has no such item");
+    }
+    return python::on_nanobind::item_of(at(i), owner, as);
+  });
   return ::nanobind::borrow<::nanobind::iterator>(map(item, range(count)));
 }
 
