@@ -61,9 +61,9 @@ class Build:
         return "-".join(parts)
 
 
-CORE = ("dlbridge",)
+CORE = ("dlbridge_core_headers",)
 # The sets with Python take most of the time: with g++ alone. clang++ compiles the extensions.
-BOTH = (*CORE, "dlbridge_python", "dlbridge_module")
+BOTH = (*CORE, "dlbridge_python_headers", "dlbridge_module")
 NO_EXCEPTIONS = "-fno-exceptions -fno-rtti"
 MAIN = Build("g++", 17, headers=BOTH, optimized=True)
 BUILDS = [

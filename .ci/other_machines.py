@@ -234,7 +234,7 @@ def test(each: Configuration, result: Result, log: Path) -> None:
         run(log, f"the configuration for C++{standard}", "cmake", str(folder),
             f"-DCMAKE_CXX_STANDARD={standard}", **environment)  # fmt: skip
         run(log, f"compiling each header in C++{standard}", *build,
-            "dlbridge_verify_interface_header_sets", **environment)  # fmt: skip
+            "dlbridge_core_headers_verify_interface_header_sets", **environment)  # fmt: skip
         result.headers.append(standard)
 
 

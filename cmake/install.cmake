@@ -21,10 +21,8 @@ if(NOT DLBRIDGE_INSTALL)
 endif()
 
 install(TARGETS dlbridge dlbridge_python
-  EXPORT dlbridgeTargets
-  FILE_SET HEADERS DESTINATION ${include_directory} ${component}
-  FILE_SET bridges DESTINATION ${include_directory} ${component}
-  FILE_SET nanobind DESTINATION ${include_directory} ${component})
+  EXPORT dlbridgeTargets INCLUDES DESTINATION ${include_directory})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/dlbridge DESTINATION ${include_directory} ${component})
 install(EXPORT dlbridgeTargets NAMESPACE dlbridge:: DESTINATION ${package_directory} ${component})
 # For a parent that exports its build folder. A target dlpack::dlpack of the project itself is in no export.
 get_target_property(dlpack_is_imported dlpack::dlpack IMPORTED)

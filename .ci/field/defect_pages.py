@@ -13,15 +13,15 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from dlbridge.tools.known import DEFECTS, Defect, helper
-from dlbridge.tools.known.defect import HEADINGS, Kind
+from dlbridge.tools.known import DEFECTS, Defect
+from dlbridge.tools.known.defect import HEADINGS, HELPER, Kind, helper
 from dlbridge.tools.known.report import UNCLAIMED, happens, quote
 from dlbridge.tools.libraries import LIBRARIES
 
 INDEX = "defects.md"
 FOLDER = "generated/defects"
 RUNS = "field/defects.json"
-HELPER = f"{helper.NAME}.py"
+FILE = f"{HELPER}.py"
 
 HEAD = f"""\
 # Known defects of other libraries
@@ -54,7 +54,7 @@ better than the present behaviour |
 **To object** to an entry, open an issue with its identifier, and name the sentence by which the
 behaviour is permitted. The entry is changed or removed, and the pages are generated again.
 
-Many programs build capsules with [`{HELPER}`]({FOLDER}/{HELPER}),
+Many programs build capsules with [`{FILE}`]({FOLDER}/{FILE}),
 which needs only the standard library. `PYTHONPATH=.ci python -m field.defect_pages docs` generates
 this page and the pages that it links to.
 """
@@ -145,7 +145,7 @@ def _section(kind: Kind, rows: Sequence[Defect], runs: Runs) -> Iterator[str]:
 def library_page(library: str, rows: list[Defect], runs: Runs) -> str:
     """docs/generated/defects/<library>.md."""
     parts = [f"# Known defects of {title(library)}\n"]
-    parts.append(INTRODUCTION.format(module=helper.NAME, name=HELPER))
+    parts.append(INTRODUCTION.format(module=HELPER, name=FILE))
     for kind in HEADINGS:
         of_kind = [row for row in rows if row.kind == kind]
         if of_kind:
@@ -155,7 +155,7 @@ def library_page(library: str, rows: list[Defect], runs: Runs) -> str:
 
 def pages(runs: Runs) -> dict[str, str]:
     """Each page as Markdown, and the module that the programs import, by their paths in docs/."""
-    text = {INDEX: index(), f"{FOLDER}/{HELPER}": helper.source()}
+    text = {INDEX: index(), f"{FOLDER}/{FILE}": helper()}
     for library, rows in _by_library():
         text[f"{FOLDER}/{library}.md"] = library_page(library, rows, runs)
     return text

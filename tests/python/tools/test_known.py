@@ -16,7 +16,7 @@ import dlbridge
 from dlbridge.tools import abi, known, versions
 from dlbridge.tools.conformance.rules import RULES, severity_of_crash
 from dlbridge.tools.conformance.rules.model import ARRAY_API
-from dlbridge.tools.known import helper
+from dlbridge.tools.known.defect import helper, write_helper
 from dlbridge.tools.known.report import NothingToReport, report
 
 sys.path.insert(0, str(Path(__file__).parents[3] / ".ci"))
@@ -30,7 +30,7 @@ FINE = 'print("fine")'
 @pytest.fixture
 def ctypes_tensors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Makes the helper module importable."""
-    helper.write(tmp_path)
+    write_helper(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "ctypes_tensors", raising=False)
     return tmp_path
@@ -132,7 +132,7 @@ def test_a_report_can_be_filed_as_it_is() -> None:
     assert "The program prints `flags 0`." in text
     assert "--only P-39" in text
     assert "dlbridge" not in text.partition("## A possible change")[0]
-    assert helper.source().rstrip() in text
+    assert helper().rstrip() in text
     assert "ctypes_tensors" not in report(known.DEFECTS["torch-negative-bit"])
 
 

@@ -26,8 +26,7 @@ from typing import Any
 import dlbridge
 from dlbridge.tools import children, known, versions
 from dlbridge.tools.doctor import advice, environment, sections
-from dlbridge.tools.known import helper
-from dlbridge.tools.known.defect import HEADINGS
+from dlbridge.tools.known.defect import HEADINGS, HELPER, HELPER_SOURCE
 from dlbridge.tools.known.report import NothingToReport, expected, happens, quote
 from dlbridge.tools.known.report import report as report_of
 from dlbridge.tools.libraries import LIBRARIES, RETIRED_PACKAGES, Library
@@ -203,8 +202,8 @@ def explain(defect: known.Defect) -> list[sections.Section]:
         ("seen in", defect.seen_in),
         ("shows", happens(defect)),
     ]
-    if helper.NAME in defect.program:
-        rows.append(("run with", f"PYTHONPATH={Path(helper.__file__).parent}"))
+    if HELPER in defect.program:
+        rows.append(("run with", f"PYTHONPATH={HELPER_SOURCE.parent}"))
     return [(defect.id, rows)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -11,14 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from dlbridge.tools import children
+from dlbridge.tools import children, structs
 from dlbridge.tools.conformance.rules.model import Text
 from dlbridge.tools.conformance.rules.texts import ONLY_DLPACK
-from dlbridge.tools.known import helper
 from dlbridge.tools.libraries import opencl_variables
 from dlbridge.tools.versions import contains
 
 SECONDS = 120.0
+
+# The module that the programs import: one file that needs only Python. It is composed of
+# ctypes_tensors.py and of the structs of dlpack.h in tools/structs.py.
+HELPER = "ctypes_tensors"
+HELPER_SOURCE = Path(__file__).with_name(f"{HELPER}.py")
+_IMPORT_OF_STRUCTS = re.compile(r"^from dlbridge\.tools\.structs import .*\n", re.MULTILINE)
 
 # What an access to, or a call of, freed memory may end in: it depends on what lies there by then.
 # An endless loop ends in the alarm of the program.
@@ -114,6 +120,20 @@ class Defect:
         return (result.ended or result.line) in expected
 
 
+def helper() -> str:
+    """Returns the text of the module that the programs import."""
+    definitions = Path(structs.__file__).read_text(encoding="utf-8")
+    body = re.sub(r'\A""".*?"""\n', "", definitions, flags=re.DOTALL)
+    body = re.sub(r"^(?:from|import) .*\n", "", body, flags=re.MULTILINE).strip()
+    text = HELPER_SOURCE.read_text(encoding="utf-8")
+    return _IMPORT_OF_STRUCTS.sub(lambda _: f"{body}\n\n", text)
+
+
+def write_helper(folder: Path) -> None:
+    """Writes the module to a folder, from which programs import it."""
+    (folder / f"{HELPER}.py").write_text(helper(), encoding="utf-8")
+
+
 def run(program: str, *, python: str = sys.executable, seconds: float = SECONDS) -> RunResult:
     """Runs a program in a process of its own, with the helper importable.
 
@@ -122,7 +142,7 @@ def run(program: str, *, python: str = sys.executable, seconds: float = SECONDS)
     prefix = Path(python).parent.parent  # not resolved: a virtual environment links to its Python
     environment = {**opencl_variables(prefix), **os.environ, **children.QUIET}
     with tempfile.TemporaryDirectory() as folder:
-        helper.write(Path(folder))
+        write_helper(Path(folder))
         script = Path(folder, "program.py")
         script.write_text(program + "\n")
         process = subprocess.run(

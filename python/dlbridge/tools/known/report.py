@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dlbridge.tools.conformance.rules import RULES, Text
-from dlbridge.tools.known import helper
-from dlbridge.tools.known.defect import Defect, Kind
+from dlbridge.tools.known.defect import HELPER, Defect, Kind, helper
 from dlbridge.tools.libraries import LIBRARIES
 
 # What the project is asked for, by the kind of the defect.
@@ -79,7 +78,7 @@ def _lines(row: Defect, version: str | None) -> Iterator[str]:
             f"After it, `python -m dlbridge conformance {row.library} --only {rules[0]}` no longer "
             "reports it.\n"
         )
-    if helper.NAME in row.program:
-        yield f"<details><summary>{helper.NAME}.py, which the program imports</summary>\n"
-        yield f"```python\n{helper.source().rstrip()}\n```\n"
+    if HELPER in row.program:
+        yield f"<details><summary>{HELPER}.py, which the program imports</summary>\n"
+        yield f"```python\n{helper().rstrip()}\n```\n"
         yield "</details>"
