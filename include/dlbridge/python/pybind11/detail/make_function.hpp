@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/binding/as_function.hpp>
 #include <dlbridge/python/call/binding/function_record.hpp>
 #include <dlbridge/python/call/binding/library_types.hpp>
@@ -26,7 +27,6 @@
 #include <dlbridge/python/pybind11/detail/explanation.hpp>
 #include <dlbridge/python/pybind11/detail/refused_call.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
-#include <dlbridge/thread_exit.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
@@ -86,7 +86,7 @@ constexpr function_record::exact_test exact_test_of() noexcept {
   if constexpr (has_exact_test<P>) {
     return [](PyObject* object) noexcept {
       try {
-        return dlbridge::detail::call_guarded(
+        return detail::call_function(
             [&] { return py::detail::make_caster<P>().load(py::handle(object), false); });
       } catch (...) {
         translator::translate();
