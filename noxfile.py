@@ -241,7 +241,7 @@ TABLE_TESTS = tuple(f"--ignore=tests/python/test_{name}.py" for name in
 def counterparts(session: nox.Session, build: Build = MAIN, *extras: str) -> str:
     """Builds the modules that the Python tests exchange tensors with, and returns their directory.
     It waits while another session builds, so a session installs its packages before this call."""
-    targets = ["foreign_module", "extension", "nanobind_extension", *extras]
+    targets = ["foreign_module", "extension", "nanobind_extension", "nanobind_default", *extras]
     targets += TABLE_MODULES if build == MAIN else ()
     targets += [f"{one}_{way}" for one in ("this_version", "other_version")
                 for way in ("hidden", "default")]  # fmt: skip

@@ -1,6 +1,7 @@
 """Extension modules built from different versions of the headers share no state of dlbridge."""
 
 import importlib
+import itertools
 import os
 import re
 import subprocess
@@ -47,8 +48,10 @@ def is_in_dlbridge(name: str) -> bool:
     return "dlbridge::" in outside
 
 
-@pytest.mark.parametrize("visibility", VISIBILITIES)
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("version", "visibility"),
+    [*itertools.product(VERSIONS, VISIBILITIES), ("nanobind", "default")],
+)
 def test_no_object_is_shared(version: str, visibility: str) -> None:
     """No unique symbol and no data: the state is hidden, also if every function is visible."""
     shared = [

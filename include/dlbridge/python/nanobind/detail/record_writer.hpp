@@ -30,7 +30,7 @@ class record_writer {
 
  public:
   template <class... Extra>
-  static void write(bound_record& record, Extra const&... extra) {
+  DLBRIDGE_LOCAL static void write(bound_record& record, Extra const&... extra) {
     static constexpr argument_check checks[] = {check_of<Parameters>()..., nullptr};
     static constexpr bool accepts_none[] = {
         nb::detail::has_arg_defaults_v<binding::library_parameter<call_traits, Parameters>>...,
