@@ -22,7 +22,8 @@ if(DLBRIDGE_PYTHON)
   target_link_libraries(dlbridge_python_headers INTERFACE dlbridge_python)
   if(nanobind_FOUND)
     list(APPEND python_headers ${nanobind_headers})
-    target_include_directories(dlbridge_python_headers SYSTEM INTERFACE ${NB_DIR}/include)
+    # Also for the tests: without warnings of nanobind's headers.
+    target_include_directories(dlbridge_python SYSTEM INTERFACE $<BUILD_INTERFACE:${NB_DIR}/include>)
   endif()
   target_sources(dlbridge_python_headers INTERFACE
     FILE_SET HEADERS BASE_DIRS ${include_folder} FILES ${python_headers})

@@ -18,6 +18,12 @@
 #include "bindings.hpp"
 #include "registration.hpp"
 
+#if defined(_LIBCPP_VERSION)  // whose <cxxabi.h> does not declare it
+namespace __cxxabiv1 {
+extern "C" void* __cxa_get_globals();
+}
+#endif
+
 namespace {
 
 using dlbridge::library;
