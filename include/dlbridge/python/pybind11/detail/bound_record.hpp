@@ -41,7 +41,9 @@ struct DLBRIDGE_LOCAL bound_record : function_record {
   // The first function that a call tries: of this record, or one that a plain m.def added before
   // it.
   py::detail::function_record const* first() const noexcept {
-    return py::detail::function_record_ptr_from_PyObject(self);
+    // By the field: a call of pybind11's function would keep it out of line in pybind11's
+    // dispatcher.
+    return reinterpret_cast<py::detail::function_record_PyObject const*>(self)->cpp_func_rec;
   }
   // Whether a plain m.def added an overload.
   bool has_plain_overload() const noexcept { return first()->next != nullptr; }
