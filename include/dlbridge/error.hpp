@@ -169,7 +169,10 @@ class bounded_text {
   static_assert(Capacity >= 8 && Capacity < 65536, "the capacity holds \"...\" and fits 16 bits");
 
  public:
-  bounded_text() noexcept { data_[0] = '\0'; }
+  bounded_text() noexcept {
+    static_assert(offsetof(bounded_text, data_) == sizeof(head_), "text_head::data");
+    data_[0] = '\0';
+  }
   explicit bounded_text(char const* text) noexcept : bounded_text() { append(text); }
 
   char const* c_str() const noexcept { return data_; }
@@ -196,7 +199,7 @@ class bounded_text {
 
  private:
   detail::text_head head_{0, Capacity};
-  char data_[Capacity];  // directly behind the head
+  char data_[Capacity];
 };
 
 /// The result of a check: the reasons of a refusal, what was expected and what was received. A

@@ -45,7 +45,9 @@ class refusals {
       add(name, position, std::move(why.exception()), why.where().get());
     } else if (why.text()) {
       add_line(name, position, "", why.text().get(), "", why.where().get());
-      cause_ = cause_ ? std::move(cause_) : std::move(why.cause());
+      if (!cause_) {
+        cause_ = std::move(why.cause());
+      }
     }
   }
 
