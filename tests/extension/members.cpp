@@ -1,6 +1,7 @@
 // Constructors, static methods, properties and iterators of a class, and tensors of objects that
 // are no parameters.
 #include <dlbridge/pybind11.hpp>
+#include <pybind11/stl.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -151,6 +152,10 @@ void add_members(py::module_& m) {
   using numbers = dlbridge::argument<float const>;
   dlbridge::def(
       members, "numbered", [](numbers const& x, std::int8_t n) { return x.count() + n; },
+      py::arg("x"), py::arg("n"));
+  dlbridge::def(
+      members, "numbered_or_none",
+      [](numbers const& x, std::optional<std::int8_t> n) { return x.count() + n.value_or(0); },
       py::arg("x"), py::arg("n"));
   dlbridge::def(
       members, "keyword_only",

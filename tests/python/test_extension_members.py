@@ -205,6 +205,16 @@ WRONG_TEXT = "expected float32[...] on cpu; got int8[3] on cpu: dtype differs"
             "numbered(): argument 'n': expected an integer from -128 to 127; got 128 (int)",
         ),
         (
+            lambda: members.numbered(VECTOR, np.int64(128)),
+            "numbered(): argument 'n': expected an integer from -128 to 127; got "
+            f"{np.int64(128)!r} (numpy.int64)",
+        ),
+        (
+            lambda: members.numbered_or_none(VECTOR, 128),
+            "numbered_or_none(): argument 'n': expected an integer from -128 to 127 or None; got "
+            "128 (int)",
+        ),
+        (
             lambda: members.numbered(WRONG, None),
             f"numbered():\n  argument 'x': {WRONG_TEXT}\n  argument 'n': expected an integer from "
             "-128 to 127; got None",
@@ -222,6 +232,11 @@ WRONG_TEXT = "expected float32[...] on cpu; got int8[3] on cpu: dtype differs"
         (
             lambda: members.keyword_only(VECTOR, text=3, scale=1),
             "keyword_only(): argument 'text': expected str; got 3 (int)",
+        ),
+        (
+            lambda: members.keyword_only(VECTOR, text="\ud800", scale=1),
+            "keyword_only(): argument 'text': expected str; got '\\ud800' (str), which UTF-8 cannot "
+            "encode",
         ),
         (
             lambda: members.rest(VECTOR, 1, 2, 3, y="x"),

@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
+#include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
@@ -17,24 +19,40 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace detail {
-// "'abc' (str)" for objects of built-in types, otherwise the name of the type. Null with an
-// exception set on failure.
+// Whether a message shows repr() of an object: that of a text or a number, and not of an array,
+// whose elements may have to be copied from a device.
+inline bool shows_value(PyObject* object) noexcept {
+  return PyUnicode_Check(object) || (PyNumber_Check(object) != 0 && !has_length(Py_TYPE(object)));
+}
+
+// "'abc' (str)" for a text or a number, otherwise the name of the type. Null with an exception set
+// on failure.
 DLBRIDGE_COLD inline ref describe_object(PyObject* object) noexcept {
   if (object == Py_None) {
     return ref::steal(api<PyUnicode_FromString>("None"));
   }
-  bool const is_plain = PyUnicode_CheckExact(object) || PyLong_CheckExact(object) ||
-                        PyFloat_CheckExact(object) || PyBool_Check(object);
+  bool const is_encodable = !PyUnicode_Check(object) || api<PyUnicode_AsUTF8>(object) != nullptr;
+  if (!is_encodable && !suppress_exception()) {
+    return ref();
+  }
   char const* const type = Py_TYPE(object)->tp_name;
-  ref const text = is_plain ? ref::steal(api<PyObject_Repr>(object)) : ref();
-  char const* const characters = text ? api<PyUnicode_AsUTF8>(text.get()) : nullptr;
-  bool const is_short = characters != nullptr && std::strlen(characters) <= 40;
+  ref const text = shows_value(object) ? ref::steal(api<PyObject_Repr>(object)) : ref();
+  bool const is_short = text && PyUnicode_GET_LENGTH(text.get()) <= 40;
   if (!suppress_exception()) {
     return ref();
   }
-  return ref::steal(is_short ? api<PyUnicode_FromFormat>("%U (%s)", text.get(), type)
-                             : api<PyUnicode_FromString>(type));
+  char const* const remark = is_encodable ? "" : ", which UTF-8 cannot encode";
+  return ref::steal(is_short ? api<PyUnicode_FromFormat>("%U (%s)%s", text.get(), type, remark)
+                             : api<PyUnicode_FromFormat>("%s%s", type, remark));
 }
+
+// Whether a parameter is an integer, whose caster refuses what is out of its range.
+template <class T>
+constexpr bool is_bounded = std::is_integral_v<T> && !std::is_same_v<T, bool> && !is_character<T>;
+template <class T>
+constexpr bool is_optional_bounded = false;
+template <class T>
+constexpr bool is_optional_bounded<std::optional<T>> = is_bounded<T>;
 
 // The TypeError of an object of a bound class whose __init__ was not called.
 constexpr char const* not_initialized =
@@ -71,21 +89,24 @@ DLBRIDGE_COLD inline void set_mismatch(PyObject* expected, PyObject* object,
 }
 
 // The same for a parameter that is an integer: annotations do not state its range.
+// alternative: " or None", or nothing
 template <class Integer>
-DLBRIDGE_COLD void set_integer_mismatch(PyObject* object) noexcept {
+DLBRIDGE_COLD void set_integer_mismatch(PyObject* object, char const* alternative) noexcept {
   using limits = std::numeric_limits<Integer>;
   ref const expected = ref::steal(api<PyUnicode_FromFormat>(
-      "an integer from %lld to %llu", static_cast<long long>((limits::min)()),
-      static_cast<unsigned long long>((limits::max)())));
+      "an integer from %lld to %llu%s", static_cast<long long>((limits::min)()),
+      static_cast<unsigned long long>((limits::max)()), alternative));
   set_mismatch(expected.get(), object, "");
 }
 
-// Calls set_integer_mismatch if T is an integer type, otherwise set_mismatch.
+// Sets the TypeError of an argument for a parameter of type T.
 template <class T>
 DLBRIDGE_COLD void set_mismatch_of(PyObject* expected, PyObject* object,
                                    char const* headers) noexcept {
-  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool> && !is_character<T>) {
-    set_integer_mismatch<T>(object);
+  if constexpr (is_bounded<T>) {
+    set_integer_mismatch<T>(object, "");
+  } else if constexpr (is_optional_bounded<T>) {
+    set_integer_mismatch<typename T::value_type>(object, object == Py_None ? "" : " or None");
   } else {
     set_mismatch(expected, object, headers);
   }
