@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -218,37 +219,57 @@ template <class Owner>
 }
 
 namespace detail {
-// Whether the destructor of T frees nothing: T is a pointer, or a function that would free.
+// Whether T is a function without a result: a deleter, which its destructor does not call.
 template <class T, bool = std::is_invocable_v<T&>>
-constexpr bool is_pointer_or_deleter = std::is_pointer_v<T> || std::is_null_pointer_v<T>;
+constexpr bool is_deleter = false;
 template <class T>
-constexpr bool is_pointer_or_deleter<T, true> = std::is_void_v<std::invoke_result_t<T&>>;
+constexpr bool is_deleter<T, true> = std::is_void_v<std::invoke_result_t<T&>>;
+
+// Whether the destructor of T can free memory. That of a pointer, a view or a reference does not.
+template <class T>
+constexpr bool can_free = !std::is_trivially_destructible_v<T> && !is_deleter<T>;
+template <class T>
+constexpr bool can_free<std::weak_ptr<T>> = false;
+template <>
+inline constexpr bool can_free<no_owner> = true;  // by a promise of the caller
+
+// Throws if the elements are in the owner itself, so that they move with it.
+inline void require_elements_outside(void const* owner, std::size_t bytes, void const* elements) {
+  auto const first = reinterpret_cast<std::uintptr_t>(owner);
+  if (reinterpret_cast<std::uintptr_t>(elements) - first < bytes) {
+    raise(refusal(errc::bad_argument, "elements that stay where they are when their owner moves",
+                  "the address of elements in the owner itself",
+                  "Pass a std::unique_ptr or a std::shared_ptr of it"));
+  }
+}
 }  // namespace detail
 
 /// Creates a managed tensor on memory that an owner of any type keeps alive.
 ///
-/// @param owner An object whose destructor frees the memory; pass it with std::move.
+/// @param owner An object whose destructor frees the memory; pass it with std::move. The elements
+///   must not move with it, as those of a std::array do.
 /// @param memory The description of the memory.
 /// @param kind The struct kind.
 /// @param policy How to export read-only memory as a legacy tensor.
 /// @return The tensor, which keeps owner until its deleter runs.
-/// @throws error as build.
+/// @throws error as build; bad_argument (the elements are in the owner itself).
 ///
 /// @par Ownership
-/// As build.
+/// As build. After bad_argument for elements in the owner, the caller still owns it.
 template <class Owner>
 [[nodiscard]] managed_tensor build_on(Owner&& owner, description const& memory,
                                       struct_kind kind = struct_kind::versioned,
                                       read_only_policy policy = read_only_policy::refuse) {
   constexpr bool is_taken = !std::is_lvalue_reference_v<Owner> && !std::is_const_v<Owner>;
   static_assert(is_taken, "dlbridge: build_on takes the owner over. Move it, or pass no_owner{}");
-  constexpr bool frees = !detail::is_pointer_or_deleter<std::remove_reference_t<Owner>>;
+  constexpr bool frees = detail::can_free<std::remove_cv_t<std::remove_reference_t<Owner>>>;
   static_assert(
       !is_taken || frees,
-      "dlbridge: the destructor of the owner frees the memory, which that of a pointer or "
-      "of a deleter does not. Pass std::unique_ptr<T, Deleter>(pointer, deleter), a "
+      "dlbridge: the destructor of the owner frees the memory, which that of a pointer, a view, a "
+      "std::array or a deleter does not. Pass std::unique_ptr<T, Deleter>(pointer, deleter), a "
       "std::shared_ptr, or no_owner{}");
   if constexpr (is_taken && frees) {
+    detail::require_elements_outside(std::addressof(owner), sizeof(owner), memory.data);
     return detail::build_as(
         std::forward<Owner>(owner), memory, [&memory](Owner&) noexcept { return memory; }, kind,
         policy);

@@ -97,6 +97,21 @@ struct requirement {
 };
 
 namespace detail {
+// Whether each tensor that meets `known`, which has extents for its rank, meets `need`.
+constexpr bool implies(requirement const& known, requirement const& need) noexcept {
+  bool result =
+      known.type == need.type && known.alignment >= need.alignment &&
+      (known.writable || !need.writable) &&
+      (known.order == need.order || need.order == layout::strided ||
+       (known.order != layout::strided && need.order == layout::compact)) &&
+      (known.where.type == need.where.type || need.where.type == device_filter::anywhere) &&
+      (known.rank == need.rank || need.rank == requirement::any_rank);
+  for (int i = 0; result && i < need.rank; ++i) {
+    result = need.extents[i] == dynamic_extent || need.extents[i] == known.extents[i];
+  }
+  return result;
+}
+
 // Compares all fields by one instruction. The operator == of dtype, which also works at compile
 // time, takes six. The fields of `wanted`, as a rule constants, are named so that they stay
 // constants.

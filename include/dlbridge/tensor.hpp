@@ -106,10 +106,19 @@ constexpr bool is_device_filter = false;
 template <std::int32_t DeviceType>
 constexpr bool is_device_filter<on<DeviceType>> = true;
 
+template <class Constraint>
+constexpr bool is_alignment = false;
+template <std::size_t Bytes>
+constexpr bool is_alignment<aligned<Bytes>> = true;
+template <class Constraint>
+constexpr bool is_constraint = is_layout<Constraint> || is_device_filter<Constraint> ||
+                               is_alignment<Constraint> || std::is_same_v<Constraint, converted>;
+
 template <class... Constraints>
 constexpr bool is_converted = (std::is_same_v<Constraints, converted> || ...);
 
-constexpr void apply(requirement&, converted) noexcept {}
+template <class Other>  // converted, and what is no constraint
+constexpr void apply(requirement&, Other) noexcept {}
 constexpr void apply(requirement& need, row_major) noexcept { need.order = layout::row_major; }
 constexpr void apply(requirement& need, column_major) noexcept {
   need.order = layout::column_major;
@@ -153,6 +162,12 @@ struct span_parts<Rank, false> {
   tensor_view view;
 };
 
+// Whether a span of type From becomes one of type To without a check.
+template <class From, class To>
+constexpr bool is_widened =
+    std::is_same_v<typename From::element_type const, typename To::element_type const> &&
+    !std::is_same_v<From, To> && implies(From::required(), To::required());
+
 // The requirement of a tensor_span in memory, which a call of required() would copy each time.
 template <class Span>
 DLBRIDGE_LOCAL inline constexpr requirement required_by = without_free_extents(Span::required());
@@ -170,6 +185,9 @@ template <class T, class Shape = dynamic_rank, class... Constraints>
 class tensor_span {
   using facts = detail::shape_facts<Shape>;
   static constexpr bool is_converted = detail::is_converted<Constraints...>;
+  static_assert((detail::is_constraint<Constraints> && ...),
+                "dlbridge: a constraint is row_major, column_major, compact, on<...>, on_host, "
+                "on_cuda, on_rocm, anywhere, aligned<...> or converted");
   static_assert((0 + ... + int{detail::is_layout<Constraints>}) <= 1,
                 "dlbridge: a tensor has one of row_major, column_major and compact");
   static_assert((0 + ... + int{detail::is_device_filter<Constraints>}) <= 1,
@@ -207,10 +225,18 @@ class tensor_span {
   DLBRIDGE_INLINE explicit tensor_span(tensor_view const& view)
       : tensor_span((require_view(view, detail::required_by<tensor_span>), view), trusted()) {}
   tensor_span(managed_tensor const&&) = delete;  // dangles: keep it in a variable
-  /// A span for reading of one for writing.
-  template <class U, class = std::enable_if_t<!std::is_same_v<U, T> && std::is_same_v<U const, T>>>
-  tensor_span(tensor_span<U, Shape, Constraints...> const& other) noexcept
+  /// A span of another type that requires at least as much, such as one for writing or with an
+  /// extent that is known.
+  template <class U, class S, class... Others,
+            class = std::enable_if_t<detail::is_widened<tensor_span<U, S, Others...>,
+                                                        tensor_span<T, Shape, Constraints...>>>>
+  tensor_span(tensor_span<U, S, Others...> const& other) noexcept
       : tensor_span(tensor_view(other), trusted()) {}
+  /// Does not compile: a span of const elements is for reading only.
+  template <class U, class S, class... Others,
+            class = std::enable_if_t<!std::is_const_v<T> && std::is_same_v<U, T const>>,
+            class = void>
+  explicit tensor_span(tensor_span<U, S, Others...> const& other) = delete;
   /// Creates a span without checks.
   /// @pre The view meets required().
   static tensor_span trust(tensor_view const& view) noexcept {
@@ -329,6 +355,13 @@ class tensor {
   /// message.
   explicit tensor(managed_tensor owned)
       : span_(detail::require_owner(owned).view()), owned_(std::move(owned)) {}
+  /// Takes ownership of a tensor of another type that requires at least as much, such as one of
+  /// elements that are not const.
+  /// @throws error null_data (other was released or moved from).
+  template <class U, class S, class... Others,
+            class = std::enable_if_t<detail::is_widened<tensor_span<U, S, Others...>, span_type>>>
+  tensor(tensor<U, S, Others...>&& other)
+      : tensor{span_type::trust(tensor_view(other)), std::move(other).release()} {}
   /// Takes ownership of a tensor without checks.
   /// @pre The tensor meets required().
   static tensor trust(managed_tensor owned) noexcept {
@@ -366,7 +399,8 @@ class tensor {
     return span_.at(index...);
   }
 
-  /// Releases the tensor without freeing it.
+  /// Releases the tensor without freeing it. Its flags stay those of the memory: that of a tensor
+  /// of const elements may be writable.
   [[nodiscard]] managed_tensor release() && noexcept { return std::move(owned_); }
 
  private:

@@ -57,6 +57,7 @@ class dims {
   /// @param count Their number. If it is above 64, the size becomes 65, which build refuses.
   template <class Integer>
   static dims from(Integer const* values, std::size_t count) noexcept {
+    static_assert(!std::is_floating_point_v<Integer>, "dlbridge: extents and strides are integers");
     dims copy;
     copy.size_ = static_cast<int>(count <= max_rank ? count : max_rank + 1);
     detail::copy_extents(values, copy.count(), copy.value_);
@@ -109,7 +110,7 @@ struct description {
                   "elements; or, where their dtype is known at run time, assign data and type of a "
                   "description");
     description d;
-    d.data = const_cast<std::remove_cv_t<T>*>(data);
+    d.data = const_cast<std::remove_const_t<T>*>(data);
     d.type = dtype_of<std::conditional_t<std::is_void_v<T>, std::byte, T>>();
     d.shape = shape;
     d.strides = strides;

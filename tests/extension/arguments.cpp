@@ -1,12 +1,17 @@
 // Every kind of tensor parameter, each also as an optional; and functions of several parameters.
+#include <dlbridge/broadcast.hpp>
+#include <dlbridge/copy.hpp>
 #include <dlbridge/pybind11.hpp>
 #include <dlbridge/python/import/consume.hpp>
 
+#include <pybind11/stl.h>
 #include <pybind11/typing.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bindings.hpp"
 #include "registration.hpp"
@@ -76,10 +81,41 @@ dlbridge::managed_tensor consumed_copy(py::object const& x) {
   return copy;
 }
 
+template <class Call>
+std::string refusal_of(Call call) {
+  try {
+    static_cast<void>(call());
+  } catch (dlbridge::error const& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+// The refusals of every function that takes a view of an argument from which was moved.
+std::vector<std::string> refusals_of_moved(dlbridge::any_argument any, argument_to_read x) {
+  dlbridge::any_argument const kept_any = std::move(any);
+  argument_to_read const kept = std::move(x);
+  auto const count = [](auto span) { return span.count(); };
+  return {refusal_of([&] { return visit(any, count); }),
+          refusal_of([&] { return visit(std::as_const(any), count); }),
+          refusal_of([&] { return any.as<float const>(); }),
+          refusal_of([&] { return dlbridge::copy_of(any); }),
+          refusal_of([&] { return visit(x, count); }),
+          refusal_of([&] { return dlbridge::copy_of(x); }),
+          refusal_of([&] { return dlbridge::broadcast_to<float const>(x, {2, 3}); })};
+}
+
 }  // namespace
 
 void add_arguments(py::module_& m) {
   m.def("consumed_copy", &consumed_copy);
+  dlbridge::def(m, "refusals_of_moved", &refusals_of_moved);
+  // The number of elements that visit, copy_of and broadcast_to find in an argument.
+  dlbridge::def(m, "counts", [](argument_to_read const& x) {
+    return std::vector<std::int64_t>{visit(x, [](auto span) { return span.count(); }),
+                                     dlbridge::copy_of(x).view().count(),
+                                     dlbridge::broadcast_to<float const>(x, {2, 3}).count()};
+  });
   binder functions(m);
   add_kind<span_to_read>(functions, "span_to_read");
   add_kind<span_to_write>(functions, "span_to_write");

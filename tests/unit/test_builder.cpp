@@ -448,6 +448,23 @@ TEST_P(Describe, AnEmptyManagedTensorIsRefused) {
             "null_data: tensor without data: expected an owner of an array; got an empty one");
 }
 
+// A short std::string holds its characters itself.
+TEST(BuildOn, RefusesElementsThatMoveWithTheirOwner) {
+  std::string owner = "abc";
+  description const d = description::of(owner.data(), {3});
+  EXPECT_EQ(refusal_of([&] { return build_on(std::move(owner), d); }),
+            "bad_argument: bad argument: expected elements that stay where they are when their "
+            "owner moves; got the address of elements in the owner itself. Pass a "
+            "std::unique_ptr or a std::shared_ptr of it");
+  EXPECT_EQ(owner, "abc");  // NOLINT(bugprone-use-after-move)
+
+  std::string long_owner(100, 'x');
+  char const* const characters = long_owner.data();
+  description const of_long = description::of(long_owner.data(), {100});
+  managed_tensor const m = build_on(std::move(long_owner), of_long);
+  EXPECT_EQ(m.view().data(), characters);
+}
+
 TEST(BuildOn, KeepsTheOwnerUntilTheTensorIsFreed) {
   auto const owner = std::make_shared<int>(7);
   managed_tensor m = build_on(std::shared_ptr<int>(owner), description::of(owner.get(), {1}));

@@ -439,6 +439,46 @@ TEST_F(Tensor, ReturnsItsRequirement) {
   EXPECT_EQ(tensor_span<double const>::required().rank, dlbridge::requirement::any_rank);
 }
 
+// Which spans become which without a check: those whose rules include the rules of the other.
+template <class From, class To>
+constexpr bool is_widened = std::is_convertible_v<From, To>;
+template <class... Parameters>
+using to_write = tensor_span<float, Parameters...>;
+template <class... Parameters>
+using to_read = tensor_span<float const, Parameters...>;
+static_assert(is_widened<to_write<shape<2, 3>>, to_read<shape<2, dynamic_extent>>>);
+static_assert(is_widened<to_read<shape<2, 3>>, to_read<dynamic_rank>>);
+static_assert(is_widened<to_read<matrix, dlbridge::row_major>, to_read<matrix, dlbridge::compact>>);
+static_assert(is_widened<to_read<matrix, dlbridge::compact>, to_read<matrix>>);
+static_assert(is_widened<to_read<dynamic_rank, dlbridge::on_cuda>,
+                         to_read<dynamic_rank, dlbridge::anywhere>>);
+static_assert(is_widened<to_read<dynamic_rank, dlbridge::aligned<64>>, to_read<>>);
+static_assert(!is_widened<to_read<>, to_read<matrix>>);
+static_assert(!is_widened<to_read<matrix>, to_read<shape<2, dynamic_extent>>>);
+static_assert(!is_widened<to_read<shape<2>>, to_read<matrix>>);
+static_assert(
+    !is_widened<to_read<shape<2, 2>>, to_read<shape<dlbridge::named<'n'>, dlbridge::named<'n'>>>>);
+static_assert(
+    !is_widened<to_read<matrix, dlbridge::compact>, to_read<matrix, dlbridge::row_major>>);
+static_assert(
+    !is_widened<to_read<matrix, dlbridge::row_major>, to_read<matrix, dlbridge::column_major>>);
+static_assert(!is_widened<to_read<dynamic_rank, dlbridge::anywhere>, to_read<>>);
+static_assert(!is_widened<to_read<>, to_read<dynamic_rank, dlbridge::aligned<64>>>);
+static_assert(!is_widened<to_read<>, to_write<>>);
+static_assert(!is_widened<to_write<>, tensor_span<double const>>);
+
+TEST_F(Tensor, BecomesOneThatRequiresLess) {
+  tensor<float, shape<2, 3>, dlbridge::row_major> first{managed_tensor::steal(raw)};
+  tensor_span<float const, matrix> const span = first.span();
+  EXPECT_EQ(span(1, 2), 5);
+  EXPECT_EQ(span.stride(0), 3);
+  tensor<float const, matrix> const second = std::move(first);
+  EXPECT_EQ(&second(1, 2), foreign->data + 5);
+  EXPECT_EQ(deleted(), 0);
+  EXPECT_EQ(refusal_of([&] { return tensor<float const>(std::move(first)); }),  // NOLINT
+            "null_data: tensor without data: expected an owner of a tensor; got an empty one");
+}
+
 // trust makes no check: it accepts a tensor that the constructors refuse.
 TEST(Trust, DoesNotCheckTheTensorAgain) {
   foreign_ptr const foreign = make_foreign();

@@ -142,8 +142,8 @@ template <class Owner>
 struct array_traits<shaped<Owner>> {
   static_assert(sizeof(Owner) == 0,
                 "dlbridge: with_shape takes a std::unique_ptr<T[]> or a std::shared_ptr<T[]>. For "
-                "an array call build_on(std::move(a), description::of(p, {2, 3})), with the "
-                "address of its elements");
+                "a container whose elements do not move with it, such as a std::vector, call "
+                "build_on(std::move(a), description::of(a.data(), {2, 3}))");
   static description describe(shaped<Owner>&) noexcept;  // so that no further error follows
 };
 template <class T, class Deleter>

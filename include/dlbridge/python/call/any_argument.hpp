@@ -42,6 +42,9 @@ class any_argument {
 
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.view(); }
   tensor_view view() const&& = delete;  // dangles: keep it in a variable
+  /// @throws error null_data (this object was released or moved from), as as and visit.
+  operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND { return tensor_; }
+  operator tensor_view() const&& = delete;  // dangles: keep it in a variable
   dlbridge::dtype dtype() const noexcept { return tensor_.view().dtype(); }
   dlbridge::device device() const noexcept { return tensor_.view().device(); }
 
@@ -49,7 +52,7 @@ class any_argument {
   /// @throws error as check_view, with every broken rule in one message.
   template <class T, class Shape = dynamic_rank, class... Constraints>
   tensor_span<T, Shape, Constraints...> as() const& DLBRIDGE_LIFETIMEBOUND {
-    return tensor_span<T, Shape, Constraints...>(tensor_.view());
+    return tensor_span<T, Shape, Constraints...>(tensor_view(tensor_));
   }
   template <class T, class Shape = dynamic_rank, class... Constraints>
   tensor_span<T, Shape, Constraints...> as() const&& = delete;  // dangles: keep it in a variable
@@ -117,15 +120,15 @@ class any_argument {
 };
 
 /// Calls a function with a typed view for writing, as visit of an any_tensor.
-/// @throws error dtype_mismatch, device_mismatch, misaligned, read_only
+/// @throws error null_data, dtype_mismatch, device_mismatch, misaligned, read_only
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(any_argument& tensor, Visitor&& visitor) {
-  return detail::visit_types<void>(tensor.view(), visitor, List{});
+  return detail::visit_types<void>(tensor_view(tensor), visitor, List{});
 }
 /// The same for reading.
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(any_argument const& tensor, Visitor&& visitor) {
-  return detail::visit_types<void const>(tensor.view(), visitor, List{});
+  return detail::visit_types<void const>(tensor_view(tensor), visitor, List{});
 }
 
 }  // namespace DLBRIDGE_ABI

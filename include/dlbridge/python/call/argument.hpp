@@ -60,8 +60,6 @@ inline dims const& dims_of(dims const& extents) noexcept { return extents; }
 template <class Container>
 auto dims_of(Container const& extents) noexcept
     -> decltype(dims::from(extents.data(), static_cast<std::size_t>(extents.size()))) {
-  static_assert(std::is_integral_v<std::decay_t<decltype(*extents.data())>>,
-                "dlbridge: extents are integers");
   return dims::from(extents.data(), static_cast<std::size_t>(extents.size()));
 }
 }  // namespace detail
@@ -111,7 +109,8 @@ class argument {
     return any_argument(std::move(tensor_).release(), std::move(origin_), std::move(object_));
   }
 
-  T* data() const noexcept { return tensor_.data(); }
+  T* data() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.data(); }
+  T* data() const&& = delete;  // dangles: keep it in a variable
   int rank() const noexcept { return tensor_.rank(); }
   std::int64_t extent(int i) const noexcept { return tensor_.extent(i); }
   /// @return the stride of dimension i, in elements
@@ -121,15 +120,18 @@ class argument {
   dlbridge::device device() const noexcept { return tensor_.device(); }
   span_type const& span() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.span(); }
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.view(); }
+  /// @throws error null_data, when this object was released or moved from
+  operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND { return tensor_; }
   span_type const& span() const&& = delete;  // dangles: keep it in a variable
   tensor_view view() const&& = delete;       // dangles: keep it in a variable
+  operator tensor_view() const&& = delete;   // dangles: keep it in a variable
   template <class... Index>
-  T& operator()(Index... index) const noexcept {
+  T& operator()(Index... index) const noexcept DLBRIDGE_LIFETIMEBOUND {
     return tensor_(index...);
   }
   /// @throws std::out_of_range as tensor_span::at
   template <class... Index>
-  T& at(Index... index) const {
+  T& at(Index... index) const DLBRIDGE_LIFETIMEBOUND {
     return tensor_.at(index...);
   }
 
@@ -169,6 +171,12 @@ class argument {
             class = decltype(detail::dims_of(std::declval<Extents const&>()))>
   like<U, S> empty_like(Extents const& extents) const {
     return allocate<U, S>(detail::dims_of(extents));
+  }
+  /// Does not compile: extents without braces.
+  template <class U = std::remove_const_t<T>, class... Integer,
+            class = detail::if_bare_extents<Integer...>>
+  like<U, dynamic_rank> empty_like(Integer... extents) const {
+    return detail::refuse_bare_extents<U>(), empty_like<U>({extents...});
   }
   /// The same, with a dtype that is known at run time.
   /// @param type the dtype of the elements

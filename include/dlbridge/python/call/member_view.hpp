@@ -2,7 +2,6 @@
 // layer: call
 #pragma once
 
-#include <type_traits>
 #include <utility>
 
 #include <dlbridge/builder.hpp>
@@ -32,14 +31,10 @@ class member_view {
   /// A span of const elements makes a read-only tensor.
   template <class T, class Shape, class... Constraints>
   explicit member_view(tensor_span<T, Shape, Constraints...> const& span)
-      : member_view(view_of<T>(span.view())) {}
+      : member_view(span.view()) {}
   description const& memory() const noexcept { return memory_; }
 
  private:
-  template <class T>
-  static tensor_view view_of(tensor_view const& view) noexcept {
-    return std::is_const_v<T> ? view.with_flags(view.flags() | flag_read_only) : view;
-  }
   description memory_;
 };
 

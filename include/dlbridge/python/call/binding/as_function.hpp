@@ -13,9 +13,22 @@ inline namespace DLBRIDGE_ABI {
 namespace python {
 namespace binding {
 
+// The pointer to the one operator() of a function object, whose parameters are known.
+template <class F, class = void>
+struct call_operator {
+  static_assert(sizeof(F) == 0,
+                "dlbridge: def binds a function with one operator(), whose parameter types are "
+                "known. State them instead of auto");
+  using type = void (*)();  // so that no further error follows
+};
+template <class F>
+struct call_operator<F, std::void_t<decltype(&F::operator())>> {
+  using type = decltype(&F::operator());
+};
+
 // The signature of a function object, Result(Parameters...).
 template <class F>
-struct call_signature : call_signature<decltype(&F::operator())> {};
+struct call_signature : call_signature<typename call_operator<F>::type> {};
 template <class Result, class... Parameters>
 struct call_signature<Result (*)(Parameters...)> {
   using type = Result(Parameters...);

@@ -9,9 +9,13 @@
 #include <dlbridge/python/call/binding/library_types.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
 #include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
+template <class T, class Shape>
+class broadcast_span;
+
 namespace python {
 namespace binding {
 
@@ -25,6 +29,17 @@ constexpr bool returns_span = false;
 template <class Result, class... Parameters>
 constexpr bool returns_span<Result(Parameters...)> =
     detail::holds_span<std::decay_t<Result>>::value;
+
+// Whether T is a view of the C++ interface that no binding converts.
+template <class T>
+constexpr bool is_unbound_view = std::is_same_v<T, tensor_view>;
+template <class T, class Shape>
+constexpr bool is_unbound_view<broadcast_span<T, Shape>> = true;
+template <class Signature>
+constexpr bool has_unbound_views = false;
+template <class Result, class... Parameters>
+constexpr bool has_unbound_views<Result(Parameters...)> =
+    is_unbound_view<std::decay_t<Result>> || (is_unbound_view<std::decay_t<Parameters>> || ...);
 
 template <class Signature>
 constexpr bool takes_lvalues = false;
@@ -57,6 +72,10 @@ constexpr void check_signature() noexcept {
                 "dlbridge: a member_view keeps the Python object of the first parameter alive, "
                 "which must own the memory. Take a bound class there, by reference, pointer or "
                 "smart pointer, or a Python object; or return an owning tensor");
+  static_assert(!has_unbound_views<Signature>,
+                "dlbridge: a tensor_view or a broadcast_span is neither a parameter nor a result. "
+                "Take any_argument or a tensor_span, and return an owning tensor or, from a "
+                "method, dlbridge::member_view");
   static_assert(!takes_lvalues<Signature>,
                 "dlbridge: a tensor parameter is no reference to a non-const object. Take it by "
                 "value or by reference to const; elements of a non-const type are writable");

@@ -1,0 +1,11 @@
+// Floats would lose their fractions.
+// says: extents and strides are integers
+#include <dlbridge/traits.hpp>
+
+#ifdef WRONG
+using number = double;
+#else
+using number = long;
+#endif
+
+dlbridge::dims use(number const* extents) { return dlbridge::dims::from(extents, 2); }
