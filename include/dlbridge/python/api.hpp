@@ -81,6 +81,12 @@ DLBRIDGE_INLINE auto call_slot(Function* function, Arguments... arguments) {
 }
 }  // namespace detail
 
+/// Sets a Python exception with a text, by PyErr_SetString. The cast selects CPython's function:
+/// PyTorch's headers declare another one of that name.
+inline void set_error_text(PyObject* type, char const* text) {
+  api<static_cast<void (*)(PyObject*, char const*)>(&PyErr_SetString)>(type, text);
+}
+
 /// Releases a reference to an object. Destructors may run Python code (see api).
 DLBRIDGE_INLINE void decref(PyObject* object) {
   detail::api_guard guard;

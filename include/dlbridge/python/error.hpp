@@ -121,7 +121,7 @@ class DLBRIDGE_PUBLIC python_error : public std::exception {
     if (taken_->exception != nullptr) {
       set_exception(ref::borrow(taken_->exception));
     } else {
-      api<PyErr_SetString>(PyExc_SystemError, what());
+      set_error_text(PyExc_SystemError, what());
     }
   }
 
@@ -171,9 +171,9 @@ DLBRIDGE_COLD inline void set_error_thrown(char const* where = nullptr) noexcept
   } catch (std::bad_alloc const&) {
     api<PyErr_NoMemory>();
   } catch (std::exception const& e) {
-    api<PyErr_SetString>(PyExc_RuntimeError, e.what());
+    set_error_text(PyExc_RuntimeError, e.what());
   } catch (...) {
-    api<PyErr_SetString>(PyExc_RuntimeError, "a C++ exception of an unknown type");
+    set_error_text(PyExc_RuntimeError, "a C++ exception of an unknown type");
   }
 }
 
@@ -181,7 +181,7 @@ DLBRIDGE_COLD inline void set_error_thrown(char const* where = nullptr) noexcept
 /// the standard library, which the body of a function may throw.
 DLBRIDGE_COLD inline void set_standard_error_thrown() noexcept {
   auto const set = [](PyObject* type, std::exception const& e) noexcept {
-    api<PyErr_SetString>(type, e.what());
+    set_error_text(type, e.what());
   };
   try {
     throw;

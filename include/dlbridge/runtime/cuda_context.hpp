@@ -119,7 +119,7 @@ class context_guard<cuda_table> {
   }
   /// Enters a context that to_store() has returned, on any thread.
   /// @return a report: runtime_failed, also if the context was destroyed.
-  report try_enter_context(cuda_context const& stored) noexcept {
+  DLBRIDGE_COLD report try_enter_context(cuda_context const& stored) noexcept {
     return exists(stored) ? try_enter_context(stored.handle)
                           : detail::failed_call(driver_, driver_.context_get_id.name(),
                                                 driver_context_destroyed);
@@ -160,7 +160,7 @@ class context_guard<cuda_table> {
   }
   /// The context that try_enter_device enters, without entering it. Null if the driver fails, or if
   /// that context is a primary one that does not exist yet.
-  void* find_context(int ordinal) const noexcept {
+  DLBRIDGE_COLD void* find_context(int ordinal) const noexcept {
     void* current = nullptr;
     if (!try_get_current(current).ok() || ordinal < 0) {
       return nullptr;
@@ -228,7 +228,7 @@ class context_guard<cuda_table> {
     return try_get_device(ordinal, device).ok() ? retain_active(device) : nullptr;
   }
   // is_gone: set to whether the context was destroyed, which is the reason of the report.
-  report try_enter_context(void* context, bool& is_gone) noexcept {
+  DLBRIDGE_COLD report try_enter_context(void* context, bool& is_gone) noexcept {
     leave();
     void* previous = nullptr;
     report status = try_get_current(previous);

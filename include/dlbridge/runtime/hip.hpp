@@ -161,7 +161,7 @@ class context_guard<hip_table> {
   report try_enter(stream_ref stream) noexcept { return try_enter_device(stream.device().id); }
   /// Enters a device.
   /// @return a report: runtime_failed.
-  report try_enter_device(int ordinal) noexcept {
+  DLBRIDGE_COLD report try_enter_device(int ordinal) noexcept {
     leave();
     report status = try_call(driver_, driver_.get_device, &previous_);
     if (status.ok() && previous_ != ordinal) {

@@ -51,7 +51,7 @@ class element_giver {
     using type = std::decay_t<T>;
     constexpr element_kind kind = kind_of<type>;
     if constexpr (kind == element_kind::tensor) {
-      return give_result(std::move(value), first_argument_, target_);
+      return python::give_result(std::move(value), first_argument_, target_);
     } else if constexpr (kind == element_kind::scalar) {
       return ref::steal(scalar<type>::make(value));
     } else if constexpr (kind == element_kind::text) {
@@ -143,8 +143,8 @@ class element_giver {
     } else {
       ref object = others_.give(std::move(value));
       if (!object && PyErr_Occurred() == nullptr) {  // nanobind's casters state no reason
-        api<PyErr_SetString>(PyExc_TypeError,
-                             "no Python type is bound to the C++ type of an element of the result");
+        set_error_text(PyExc_TypeError,
+                       "no Python type is bound to the C++ type of an element of the result");
       }
       return object;
     }

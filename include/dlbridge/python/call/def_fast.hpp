@@ -221,7 +221,7 @@ struct fast_call {
       library const* const target = record.result_library ? &record.result_library->which : nullptr;
       PyObject* const first_argument = first_tensor_in(arguments);
       if constexpr (is_result<type>) {
-        return give_result(std::forward<Value>(value), first_argument, target).release();
+        return python::give_result(std::forward<Value>(value), first_argument, target).release();
       } else if constexpr (is_container<type>) {
         return give_container(std::forward<Value>(value), first_argument, target).release();
       } else {
@@ -233,7 +233,7 @@ struct fast_call {
   DLBRIDGE_COLD static void refuse(PyObject* self, argument_tuple& arguments) noexcept {
     fast_record const& record = fast_record::of(self);
     refusals reasons;
-    add_reasons(reasons, arguments, fast_parameters{record}, indices());
+    detail::add_reasons(reasons, arguments, fast_parameters{record}, indices());
     reasons.set_error(record.name.c_str());
   }
 };

@@ -101,7 +101,8 @@ ref give_result(Result&& result, PyObject* first_argument = nullptr,
 template <class Result>
 ref give_result(std::optional<Result>&& result, PyObject* first_argument = nullptr,
                 library const* target = nullptr) noexcept {
-  return result ? give_result(std::move(*result), first_argument, target) : ref::borrow(Py_None);
+  return result ? python::give_result(std::move(*result), first_argument, target)
+                : ref::borrow(Py_None);
 }
 
 /// Finds the first tensor argument of a call.

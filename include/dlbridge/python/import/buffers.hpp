@@ -187,11 +187,11 @@ struct interface_items {
 };
 
 // The items of an interface, all of them empty if it is no dict. An exception may be set.
-DLBRIDGE_COLD inline interface_items read_interface_items(PyObject* interface) noexcept {
-  auto const item = [interface](char const* key) {
-    bool const reads = PyDict_Check(interface) && PyErr_Occurred() == nullptr;
+DLBRIDGE_COLD inline interface_items read_interface_items(PyObject* array_interface) noexcept {
+  auto const item = [array_interface](char const* key) {
+    bool const reads = PyDict_Check(array_interface) && PyErr_Occurred() == nullptr;
     ref const name = reads ? ref::steal(api<PyUnicode_FromString>(key)) : ref();
-    ref value = name ? dict_item(interface, name.get()) : ref();
+    ref value = name ? dict_item(array_interface, name.get()) : ref();
     return value.get() == Py_None ? ref() : std::move(value);
   };
   return {item("shape"),   item("typestr"), item("data"),
@@ -250,7 +250,8 @@ DLBRIDGE_COLD inline managed_tensor from_interface_address(PyObject* object, PyO
 }  // namespace detail
 
 /// A tensor on memory that an array interface describes.
-/// @param interface the value of object.`__array_interface__`, or of `__cuda_array_interface__`
+/// @param array_interface the value of object.`__array_interface__`, or of
+/// `__cuda_array_interface__`
 ///   (version 3).
 /// @param where the device of the memory.
 /// @return the tensor; empty on failure, with an exception set as by from_buffer, or that of
@@ -259,9 +260,10 @@ DLBRIDGE_COLD inline managed_tensor from_interface_address(PyObject* object, PyO
 /// The tensor holds a reference to the object.
 /// @par Thread and GIL
 /// The caller holds the GIL.
-DLBRIDGE_COLD inline managed_tensor from_array_interface(PyObject* object, PyObject* interface,
+DLBRIDGE_COLD inline managed_tensor from_array_interface(PyObject* object,
+                                                         PyObject* array_interface,
                                                          device where) noexcept {
-  detail::interface_items const items = detail::read_interface_items(interface);
+  detail::interface_items const items = detail::read_interface_items(array_interface);
   if (PyErr_Occurred() != nullptr) {
     return managed_tensor();
   }
@@ -269,7 +271,7 @@ DLBRIDGE_COLD inline managed_tensor from_array_interface(PyObject* object, PyObj
   bool const has_address = items.data && PyTuple_Check(items.data.get());
   if (!items.shape || typestr == nullptr ||
       (has_address ? PyTuple_GET_SIZE(items.data.get()) != 2 : where != cpu)) {
-    return detail::refuse_interface(interface, "the array interface",
+    return detail::refuse_interface(array_interface, "the array interface",
                                     "a dict with shape, typestr, and data as (address, read-only)");
   }
   if (items.mask) {
@@ -291,10 +293,10 @@ namespace detail {
 // Reads the stream of a __cuda_array_interface__, and orders the stream that the caller named, if
 // any, after it; -1 names none. An interface without a stream requires no order: its elements are
 // ready.
-inline bool order_interface(PyObject* interface, device memory, PyObject* named,
+inline bool order_interface(PyObject* array_interface, device memory, PyObject* named,
                             stream_ref& ready) noexcept {
   device const where = stream_device(memory);
-  ref const stream = dict_item(interface, names::get().stream);
+  ref const stream = dict_item(array_interface, names::get().stream);
   stream_ref elements = stream_ref::default_of(where);
   std::int64_t value = 0;
   if (PyErr_Occurred() != nullptr || !choose_stream(stream.get(), where, elements)) {
@@ -316,8 +318,8 @@ inline bool order_interface(PyObject* interface, device memory, PyObject* named,
 // as a buffer, and only its array interface states what they are. False too with what its look-up
 // raises.
 inline bool is_no_date(PyObject* object) noexcept {
-  ref const interface = optional_attribute(object, names::get().array_interface);
-  ref const typestr = interface ? read_interface_items(interface.get()).typestr : ref();
+  ref const array_interface = optional_attribute(object, names::get().array_interface);
+  ref const typestr = array_interface ? read_interface_items(array_interface.get()).typestr : ref();
   char const* const text = typestr ? text_in(typestr.get()) : nullptr;
   if (PyErr_Occurred() != nullptr) {
     return false;
@@ -329,9 +331,9 @@ inline bool is_no_date(PyObject* object) noexcept {
 
 // CUDA memory that __cuda_array_interface__ describes, on the device that the driver reports: the
 // interface states none.
-inline managed_tensor from_cuda_interface(PyObject* object, PyObject* interface, PyObject* named,
-                                          stream_ref& ready) noexcept {
-  managed_tensor tensor = from_array_interface(object, interface, device(kDLCUDA, 0));
+inline managed_tensor from_cuda_interface(PyObject* object, PyObject* array_interface,
+                                          PyObject* named, stream_ref& ready) noexcept {
+  managed_tensor tensor = from_array_interface(object, array_interface, device(kDLCUDA, 0));
   device_operations const& operations = device_operations::get();
   if (!tensor) {
     return tensor;
@@ -341,7 +343,7 @@ inline managed_tensor from_cuda_interface(PyObject* object, PyObject* interface,
     d.device = operations.located != nullptr ? operations.located(tensor.view()) : d.device;
     tensor = build_on(std::move(tensor), d);
   });
-  if (!done || !order_interface(interface, tensor.view().device(), named, ready)) {
+  if (!done || !order_interface(array_interface, tensor.view().device(), named, ready)) {
     error_keeper const pending;
     tensor = managed_tensor();
   }
@@ -368,14 +370,14 @@ inline managed_tensor consume_described(PyObject* object, PyObject* named,
     return detail::is_no_date(object) ? from_buffer(object) : managed_tensor();
   }
   names const& n = names::get();
-  if (ref const interface = optional_attribute(object, n.array_interface)) {
-    return from_array_interface(object, interface.get(), cpu);
+  if (ref const array_interface = optional_attribute(object, n.array_interface)) {
+    return from_array_interface(object, array_interface.get(), cpu);
   }
   if (PyErr_Occurred() != nullptr) {
     return managed_tensor();
   }
-  if (ref const interface = optional_attribute(object, n.cuda_array_interface)) {
-    return detail::from_cuda_interface(object, interface.get(), named, ready);
+  if (ref const array_interface = optional_attribute(object, n.cuda_array_interface)) {
+    return detail::from_cuda_interface(object, array_interface.get(), named, ready);
   }
   if (PyErr_Occurred() != nullptr) {
     return managed_tensor();

@@ -166,7 +166,7 @@ class tensor_caster {
                   "dlbridge: a tensor_span that is returned would outlive its memory. "
                   "Return an owning tensor (managed_tensor, tensor, argument), or "
                   "dlbridge::member_view from a method, which keeps the object alive");
-    return give_result(std::move(result), nullptr, nullptr).release();
+    return python::give_result(std::move(result), nullptr, nullptr).release();
   }
   template <class Lvalue>
   static nb::handle from_cpp(Lvalue const&, nb::rv_policy, nb::detail::cleanup_list*) noexcept {
@@ -233,7 +233,7 @@ struct type_caster<dlbridge::member_view> {
                      PyObject* first_argument, dlbridge::library const* target) noexcept {
     PyObject* const object = call != nullptr ? call->self() : nullptr;
     if (object == nullptr) {
-      dlbridge::python::api<PyErr_SetString>(
+      dlbridge::python::set_error_text(
           PyExc_TypeError,
           "a dlbridge::member_view has no object to keep alive; return it from a method");
       return {};

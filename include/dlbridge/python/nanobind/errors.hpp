@@ -33,7 +33,7 @@ DLBRIDGE_COLD inline bool set_not_initialized(PyObject* object) noexcept {
   if (!nb::inst_check(object) || nb::inst_ready(object)) {
     return false;
   }
-  api<PyErr_SetString>(PyExc_TypeError, python::detail::not_initialized);
+  set_error_text(PyExc_TypeError, python::detail::not_initialized);
   return true;
 }
 
@@ -45,7 +45,7 @@ struct translator {
     } catch (nb::python_error& e) {
       e.restore();
     } catch (nb::builtin_exception const& e) {
-      api<PyErr_SetString>(type_of(e.type()), e.what());
+      set_error_text(type_of(e.type()), e.what());
     } catch (...) {
       set_standard_error_thrown();
     }

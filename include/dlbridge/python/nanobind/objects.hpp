@@ -52,7 +52,7 @@ nb::object item_of(Tensor&& value, nb::handle owner, std::optional<returns> cons
   if constexpr (std::is_same_v<std::decay_t<Tensor>, member_view>) {
     item = throwing_pending([&] { return give_view(value, owner.ptr(), nullptr, target); });
   } else {
-    item = give_result(std::forward<Tensor>(value), nullptr, target);
+    item = python::give_result(std::forward<Tensor>(value), nullptr, target);
   }
   if (!item) {
     throw_pending();

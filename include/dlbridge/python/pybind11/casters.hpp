@@ -115,7 +115,7 @@ class tensor_caster {
 
   static py::handle cast(P&& result, py::return_value_policy, py::handle) {
     if constexpr (is_result<P>) {
-      return checked(give_result(std::move(result), nullptr, nullptr)).release();
+      return checked(python::give_result(std::move(result), nullptr, nullptr)).release();
     } else {
       static_assert(
           is_result<P>,

@@ -47,10 +47,10 @@ struct constructed_class {
     // A constructor is called by the name of its class, in contrast to __setstate__.
     std::string const display_name =
         std::strcmp(name, "__init__") == 0 ? class_name : py::str(name);
-    insert(bound, name,
-           make_function(binding::as_function<type>(std::forward<F>(function)), name,
-                         display_name.c_str(), py::is_method(bound), extra...),
-           binding_kind::method);
+    on_pybind11::insert(bound, name,
+                        make_function(binding::as_function<type>(std::forward<F>(function)), name,
+                                      display_name.c_str(), py::is_method(bound), extra...),
+                        binding_kind::method);
   }
 
   Class& bound;

@@ -55,7 +55,7 @@ class indexed_iterator {
     if constexpr (std::is_same_v<decltype(value), member_view>) {
       return checked(give_view(value, owner_.ptr(), nullptr, target));
     } else {
-      return checked(give_result(std::move(value), nullptr, target));
+      return checked(python::give_result(std::move(value), nullptr, target));
     }
   }
   indexed_iterator& operator++() {

@@ -150,9 +150,9 @@ inline PyObject* show_short(PyObject* self) noexcept {
 }
 
 inline PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) noexcept {
-  api<PyErr_SetString>(PyExc_TypeError,
-                       "Tensor has no constructor; use dlbridge.from_dlpack(x) or "
-                       "dlbridge.as_tensor(x)");
+  set_error_text(PyExc_TypeError,
+                 "Tensor has no constructor; use dlbridge.from_dlpack(x) or "
+                 "dlbridge.as_tensor(x)");
   return nullptr;
 }
 

@@ -68,7 +68,7 @@ class copy_stream {
     return where;
   }
 
-  void copy(block_copy const& block) {
+  DLBRIDGE_COLD void copy(block_copy const& block) {
     pending_ = true;
     require_success(try_copy(driver_, block, stream_.native_handle()));
   }
@@ -77,8 +77,8 @@ class copy_stream {
     require_success(guard.try_enter_device(where.id));
     return guard.context();
   }
-  void copy_peer(block_copy const& block, typename Table::context_handle to,
-                 typename Table::context_handle from) {
+  DLBRIDGE_COLD void copy_peer(block_copy const& block, typename Table::context_handle to,
+                               typename Table::context_handle from) {
     pending_ = true;
     void* const stream = stream_.native_handle();
     require_success(block.height == 1 ? try_copy_peer(driver_, block.to, to, block.from, from,
@@ -116,7 +116,8 @@ class copy_stream {
 template <class Table>
 class host_mirror {
  public:
-  host_mirror(copy_stream<Table>& stream, tensor_view const& original, memory_side side)
+  DLBRIDGE_COLD host_mirror(copy_stream<Table>& stream, tensor_view const& original,
+                            memory_side side)
       : stream_(stream),
         original_(original),
         side_(side),
@@ -337,8 +338,8 @@ DLBRIDGE_COLD bool try_copy_by_blocks(copy_stream<Table>& stream, tensor_view co
 // Copies all elements. Neither tensor is empty.
 // is_fresh: the bytes of destination between its elements may be overwritten.
 template <class Table>
-void device_copy(copy_stream<Table>& stream, tensor_view const& source,
-                 tensor_view const& destination, bool is_fresh) {
+DLBRIDGE_COLD void device_copy(copy_stream<Table>& stream, tensor_view const& source,
+                               tensor_view const& destination, bool is_fresh) {
   copy_route const route(stream, source, destination);
   if (route.is_on_host() || !try_copy_by_blocks(stream, source, destination, route, is_fresh)) {
     copy_by_host(stream, source, route.from, destination, route.to, is_fresh);

@@ -111,7 +111,8 @@ class stream_event {
   void* get() const noexcept { return event_; }
 
   // Records the event on a stream of the context that the guard has entered.
-  report try_record(Table const& driver, context_guard<Table> const& guard, void* stream) noexcept {
+  DLBRIDGE_COLD report try_record(Table const& driver, context_guard<Table> const& guard,
+                                  void* stream) noexcept {
     driver_ = &driver;
     context_ = guard.to_store();
     pool_ = guard.events();

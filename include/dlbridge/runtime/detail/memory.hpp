@@ -68,7 +68,7 @@ class driver_memory {
         uses_(std::move(other.uses_)),
         last_use_(std::move(other.last_use_)) {}
   driver_memory& operator=(driver_memory const&) = delete;
-  ~driver_memory() {
+  DLBRIDGE_COLD ~driver_memory() {
     if (address_ != nullptr) {
       if (!try_free()) {
         defer();
@@ -137,8 +137,9 @@ class driver_memory {
  private:
   enum class free_method : std::uint8_t { device, host, stream_ordered };
 
-  report record(Table const& driver, context_guard<Table> const& guard, free_method method,
-                stream_ref stream, std::size_t bytes, report const& status) noexcept {
+  DLBRIDGE_COLD report record(Table const& driver, context_guard<Table> const& guard,
+                              free_method method, stream_ref stream, std::size_t bytes,
+                              report const& status) noexcept {
     if (status.ok()) {
       driver_ = &driver;
       context_ = guard.to_store();

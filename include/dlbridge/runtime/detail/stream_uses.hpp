@@ -51,7 +51,7 @@ class stream_uses {
   }
   // Calls visit with each stream, until it returns a report that is not ok().
   template <class Visit>
-  report visit(Visit visit) const noexcept {
+  DLBRIDGE_COLD report visit(Visit visit) const noexcept {
     report status;
     for (use const* each = first_.load(std::memory_order_acquire); each != nullptr && status.ok();
          each = each->next) {

@@ -199,7 +199,7 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
       library const* const target = record_.result_library ? &*record_.result_library : nullptr;
       PyObject* const first_argument = detail::first_tensor_in(arguments);
       if constexpr (is_result<std::decay_t<Result>>) {
-        return {given(give_result(std::move(result), first_argument, target))};
+        return {given(python::give_result(std::move(result), first_argument, target))};
       } else {
         return {std::move(result), ref::borrow(first_argument), target,
                 Library::template object_test<Parameters...>()};

@@ -100,9 +100,9 @@ class function_state {
   static PyObject* reduce(PyObject* self, PyObject*) noexcept {
     PyObject* const module_name = in(self).module_name;
     if (module_name == nullptr) {
-      api<PyErr_SetString>(PyExc_TypeError,
-                           "an overloaded function of a class cannot be pickled; pickle the class, "
-                           "or a bound method");
+      set_error_text(PyExc_TypeError,
+                     "an overloaded function of a class cannot be pickled; pickle the class, "
+                     "or a bound method");
       return nullptr;
     }
     ref const importlib = ref::steal(api<PyImport_ImportModule>("importlib"));

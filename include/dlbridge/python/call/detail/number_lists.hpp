@@ -69,7 +69,7 @@ class number_reader {
     ref level = ref::borrow(object);
     while (is_list(level.get())) {
       if (rank_ == max_rank) {
-        api<PyErr_SetString>(PyExc_TypeError, "expected lists of at most 64 levels");
+        set_error_text(PyExc_TypeError, "expected lists of at most 64 levels");
         return false;
       }
       ref const items = ref::steal(api<PySequence_Tuple>(level.get()));

@@ -123,7 +123,7 @@ void bind(Scope& scope, char const* name, F&& function, Extra const&... extra) {
   }
   bool const is_new = std::strcmp(name, "__new__") == 0;  // messages do not count the class
   bool const is_constructor = is_new || std::strcmp(name, "__init__") == 0;
-  std::string const display_name = is_constructor ? name_of(scope) : name;
+  std::string const display_name = is_constructor ? on_nanobind::name_of(scope) : name;
   auto made = make_body(binding::as_function<Self>(std::forward<F>(function)), display_name.c_str(),
                         scope.ptr(), is_new || !std::is_void_v<Self>, extra...);
   if (is_constructor) {
@@ -136,7 +136,7 @@ void bind(Scope& scope, char const* name, F&& function, Extra const&... extra) {
     nb::cpp_function_def<Self>(std::move(made.body), nb::scope(scope), nb::name(name),
                                nb::is_method(), passed_extra(extra)...);
   }
-  insert(scope.ptr(), name, made.record, !existing);
+  on_nanobind::insert(scope.ptr(), name, made.record, !existing);
 }
 
 }  // namespace on_nanobind

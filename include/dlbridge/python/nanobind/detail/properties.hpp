@@ -27,7 +27,7 @@ namespace on_nanobind {
 template <class Self, class F, class... Extra>
 nb::object make_accessor(nb::handle bound, char const* name, char const* accessor, F&& function,
                          Extra const&... extra) {
-  std::string const display_name = name_of(bound) + "." + name + accessor;
+  std::string const display_name = on_nanobind::name_of(bound) + "." + name + accessor;
   auto made = make_body(binding::as_function<Self>(std::forward<F>(function)), display_name.c_str(),
                         bound.ptr(), true, extra...);
   nb::object accessor_function =

@@ -69,7 +69,7 @@ struct DLBRIDGE_LOCAL element_casters {
       } catch (py::error_already_set& e) {
         e.restore();
       } catch (std::exception const& e) {
-        api<PyErr_SetString>(PyExc_TypeError, e.what());
+        set_error_text(PyExc_TypeError, e.what());
       }
       return why.take();
     }

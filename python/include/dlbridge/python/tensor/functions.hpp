@@ -107,7 +107,7 @@ DLBRIDGE_COLD inline PyObject* rebuild(PyObject*, PyObject* arguments) noexcept 
   bool const sound = PyTuple_GET_SIZE(shape) == rank &&
                      fills(rank, extents, d.type, (flags & flag_padded) != 0, buffer);
   if (!sound) {
-    api<PyErr_SetString>(PyExc_ValueError, "a pickled Tensor whose bytes do not fit its shape");
+    set_error_text(PyExc_ValueError, "a pickled Tensor whose bytes do not fit its shape");
     return nullptr;
   }
   fill_column_major(rank, extents, strides);

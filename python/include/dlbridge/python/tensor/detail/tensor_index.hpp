@@ -27,7 +27,7 @@ inline Py_ssize_t tensor_length(PyObject* object) noexcept {
     return -1;
   }
   if (view.extent(0) > PY_SSIZE_T_MAX) {
-    api<PyErr_SetString>(PyExc_OverflowError, "the extent exceeds the largest length");
+    set_error_text(PyExc_OverflowError, "the extent exceeds the largest length");
     return -1;
   }
   return static_cast<Py_ssize_t>(view.extent(0));
@@ -93,7 +93,7 @@ class index_reader {
       removed += is_dimension && !PySlice_Check(items[i]) ? 1 : 0;
     }
     if (gaps > 1) {
-      api<PyErr_SetString>(PyExc_IndexError, "an index has at most one Ellipsis");
+      set_error_text(PyExc_IndexError, "an index has at most one Ellipsis");
       return false;
     }
     if (named > view_.rank()) {
@@ -198,7 +198,7 @@ inline PyObject* tensor_subscript(PyObject* object, PyObject* key) noexcept {
 // The item of a sequence, which iteration calls. Python has added the extent to a negative index.
 inline PyObject* tensor_at(PyObject* object, Py_ssize_t index) noexcept {
   if (index < 0) {
-    api<PyErr_SetString>(PyExc_IndexError, "the index is out of range");
+    set_error_text(PyExc_IndexError, "the index is out of range");
     return nullptr;
   }
   ref const number = ref::steal(PyLong_FromSsize_t(index));
@@ -219,19 +219,18 @@ inline PyObject* tensor_iterator(PyObject* object) noexcept {
 
 // x in t. Without this slot Python would iterate, and compare views by identity.
 inline int refuse_contains(PyObject*, PyObject*) noexcept {
-  api<PyErr_SetString>(PyExc_TypeError,
-                       "'in' does not compare the elements of a Tensor; use "
-                       "x in np.asarray(t), or x in t.tolist()");
+  set_error_text(PyExc_TypeError,
+                 "'in' does not compare the elements of a Tensor; use "
+                 "x in np.asarray(t), or x in t.tolist()");
   return -1;
 }
 
 // t[key] = value, and del t[key].
 inline int refuse_assignment(PyObject*, PyObject*, PyObject* value) noexcept {
-  api<PyErr_SetString>(PyExc_TypeError, value == nullptr
-                                            ? "the elements of a Tensor cannot be deleted"
-                                            : "a Tensor does not write elements; use "
-                                              "np.asarray(t)[index] = value, or the library "
-                                              "that owns the memory");
+  set_error_text(PyExc_TypeError, value == nullptr ? "the elements of a Tensor cannot be deleted"
+                                                   : "a Tensor does not write elements; use "
+                                                     "np.asarray(t)[index] = value, or the library "
+                                                     "that owns the memory");
   return -1;
 }
 }  // namespace detail
