@@ -46,6 +46,13 @@ struct dlbridge::array_traits<demo::traced_vector> {
 };
 
 namespace demo {
+DLBRIDGE_COLD inline dlbridge::managed_tensor build_vector(Py_ssize_t size, PyObject* on_free) {
+  traced_vector v{std::vector<float>(static_cast<std::size_t>(size)),
+                  on_destroy(dlbridge::python::ref::borrow(on_free))};
+  std::iota(v.elements.begin(), v.elements.end(), 0.0F);
+  return dlbridge::build(std::move(v));
+}
+
 // _vector(size, on_free)
 DLBRIDGE_COLD inline PyObject* make_vector(PyObject*, PyObject* arguments) noexcept {
   namespace dp = dlbridge::python;
@@ -55,12 +62,7 @@ DLBRIDGE_COLD inline PyObject* make_vector(PyObject*, PyObject* arguments) noexc
     return nullptr;
   }
   dp::ref tensor;
-  dp::guarded([&] {
-    traced_vector v{std::vector<float>(static_cast<std::size_t>(size)),
-                    on_destroy(dp::ref::borrow(on_free))};
-    std::iota(v.elements.begin(), v.elements.end(), 0.0F);
-    tensor = dp::wrap_tensor(dlbridge::build(std::move(v)));
-  });
+  dp::guarded([&] { tensor = dp::wrap_tensor(build_vector(size, on_free)); });
   return tensor.release();
 }
 }  // namespace demo

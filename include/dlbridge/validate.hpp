@@ -151,7 +151,9 @@ DLBRIDGE_COLD inline report explain(flaw what, DLTensor const& t) noexcept {
       break;
     case flaw::dtype:
       r = refusal(errc::dtype_mismatch, "a dtype of DLPack 1.x", "",
-                  "Ask the producer for another dtype, or use a newer dlbridge");
+                  t.dtype.bits == 0 || t.dtype.lanes == 0
+                      ? broken
+                      : "Ask the producer for another dtype, or use a newer dlbridge");
       append_name(r.got, dtype(t.dtype));
       break;
     case flaw::device:

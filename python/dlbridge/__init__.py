@@ -28,10 +28,12 @@ try:
         to_dlpack,
     )
     from dlbridge._core import _rebuild as _rebuild  # pickles refer to it by this name
-except ModuleNotFoundError as _error:  # dlbridge.tools work without the compiled module
-    if _error.name != "dlbridge._core":
+except ImportError as _error:  # dlbridge.tools work without the compiled module
+    if _error.name not in ("dlbridge._core", "_core"):  # missing; or the loader refuses it
         raise
     from dlbridge import _missing  # type checkers see the attributes above
+
+    _missing.state(_error)
 
 if TYPE_CHECKING:
     from dlbridge import typing as typing
@@ -66,7 +68,7 @@ if not TYPE_CHECKING:
             from dlbridge.tools.inspection.inspection import Inspection
 
             return Inspection
-        if "Tensor" not in globals():
+        if "_missing" in globals():
             return _missing.__getattr__(name)
         raise AttributeError(f"module 'dlbridge' has no attribute {name!r}")
 

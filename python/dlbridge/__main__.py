@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import dlbridge
@@ -53,13 +56,27 @@ def parser() -> argparse.ArgumentParser:
     return main_parser
 
 
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Handles SIGTERM as Ctrl-C, so that the tools end their child processes."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous or signal.SIG_DFL)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one tool. Returns the exit status.
 
-    0: success; 1: problems found; 2: wrong usage, or the output cannot be written; 130: Ctrl-C.
+    0: success; 1: problems found; 2: wrong usage, or the output cannot be written; 130: Ctrl-C
+    or SIGTERM.
     """
     main_parser = parser()
-    with output.robust() as descriptors:
+    with output.robust() as descriptors, _interruptible():
         try:
             status = _run(main_parser, arguments)
         except SystemExit as ended:  # of argparse

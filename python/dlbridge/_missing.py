@@ -1,8 +1,12 @@
-"""The attributes of dlbridge where its compiled module is missing: the tools need only Python."""
+"""The attributes of dlbridge where its compiled module is missing or cannot be loaded.
+
+The tools need only Python.
+"""
 
 from __future__ import annotations
 
 import importlib.metadata
+import sys
 from typing import Any
 
 MESSAGE = (
@@ -24,6 +28,18 @@ _COMPILED = frozenset(
         "to_dlpack",
     }
 )
+
+
+def is_missing() -> bool:
+    """Whether the compiled module is missing, or cannot be loaded."""
+    return "Tensor" not in vars(sys.modules["dlbridge"])
+
+
+def state(error: ImportError) -> None:
+    """Lets MESSAGE give the reason of a module that exists and cannot be loaded."""
+    global MESSAGE
+    if not isinstance(error, ModuleNotFoundError):
+        MESSAGE = f"the compiled module cannot be loaded ({error}); install dlbridge again"
 
 
 def __getattr__(name: str) -> Any:

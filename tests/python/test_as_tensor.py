@@ -145,19 +145,21 @@ def released() -> memoryview:
 
 
 NATIVE = "expected a buffer of one native number per item; got "
-VIEW_IT = ": dtype differs. View it as a type that DLPack has"
+CONVERT = ": dtype differs. Convert it to a type that DLPack has"
+OR_BYTES = f"{CONVERT}, or pass its bytes, as memoryview(x).cast('B')"
+ORDER = ": dtype differs. Convert it to the byte order of this machine"
 FOREIGN_ORDER = ctypes.c_int32.__ctype_be__
 
 BAD_BUFFERS: list[tuple[Any, type[Exception], str]] = [
-    (memoryview(b"ab").cast("c"), BufferError, f"{NATIVE}'c'{VIEW_IT}"),
-    (ctypes.create_string_buffer(4), BufferError, f"{NATIVE}'<c'{VIEW_IT}"),
-    (ctypes.create_unicode_buffer(4), BufferError, f"{NATIVE}'<u'{VIEW_IT}"),
-    ((FOREIGN_ORDER * 2)(), BufferError, f"{NATIVE}'>i'{VIEW_IT}"),
-    ((ctypes.c_longdouble * 2)(), BufferError, f"{NATIVE}'<g'{VIEW_IT}"),
-    ((ctypes.py_object * 2)(), BufferError, f"{NATIVE}'<O'{VIEW_IT}"),
-    ((ctypes.c_char_p * 2)(), BufferError, f"{NATIVE}'<z'{VIEW_IT}"),
-    ((Pair * 2)(), BufferError, f"{NATIVE}'T{{<h:x:<h:y:}}'{VIEW_IT}"),
-    (BigEndian(), BufferError, f"{NATIVE}'T{{>h:x:}}'{VIEW_IT}"),
+    (memoryview(b"ab").cast("c"), BufferError, f"{NATIVE}'c'{OR_BYTES}"),
+    (ctypes.create_string_buffer(4), BufferError, f"{NATIVE}'<c'{OR_BYTES}"),
+    (ctypes.create_unicode_buffer(4), BufferError, f"{NATIVE}'<u'{OR_BYTES}"),
+    ((FOREIGN_ORDER * 2)(), BufferError, f"{NATIVE}'>i'{ORDER}"),
+    ((ctypes.c_longdouble * 2)(), BufferError, f"{NATIVE}'<g'{OR_BYTES}"),
+    ((ctypes.py_object * 2)(), BufferError, f"{NATIVE}'<O'{OR_BYTES}"),
+    ((ctypes.c_char_p * 2)(), BufferError, f"{NATIVE}'<z'{OR_BYTES}"),
+    ((Pair * 2)(), BufferError, f"{NATIVE}'T{{<h:x:<h:y:}}'{OR_BYTES}"),
+    (BigEndian(), BufferError, f"{NATIVE}'T{{>h:x:}}'{OR_BYTES}"),
     (released(), ValueError, "operation forbidden on released memoryview object"),
 ]
 
@@ -377,7 +379,7 @@ DATA = MALFORMED.format("data", "(address, read-only)")
 OFFSET = MALFORMED.format("offset", "an integer of 0 and above")
 BUFFER = MALFORMED.format("data", "(address, read-only), or an object with the buffer protocol")
 MEMORY = MALFORMED.format("data", "a contiguous buffer in which all elements lie")
-TYPESTR = "expected a typestr of one native number; got '{}'" + VIEW_IT
+TYPESTR = "expected a typestr of one native number; got '{}'"
 STEPS = (
     "expected strides that are multiples of the item size of 4 bytes; got others: layout "
     "differs. Copy it to a compact array first"
@@ -422,7 +424,7 @@ BAD_INTERFACES: list[tuple[dict[str, Any], str]] = [
     *(({"data": (address, False)}, DATA) for address in (None, 1.5, "0", 2**64, -(2**64))),
     ({"data": (ADDRESS, Undecided())}, DATA),
     *(
-        ({"typestr": typestr}, TYPESTR.format(typestr))
+        ({"typestr": typestr}, TYPESTR.format(typestr) + (ORDER if typestr[:1] == ">" else CONVERT))
         for typestr in (
             ">f4", "<f", "f4", "", "<f5", "<f16", "|V4", "|O8", "<M8", "|S4", "<U4", "<f4x", "<f-4",
             "<c4", "<b4", "<g4", "<f04x",

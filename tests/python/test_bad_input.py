@@ -32,9 +32,7 @@ def name_of(capsule: object) -> str:
 
 SIZE = "size overflows: expected a size in bits that fits 64 bits; got shape "
 BYTES = "size overflows: expected bytes that can be addressed; got shape "
-DTYPE = (
-    "expected a dtype of DLPack 1.x; got (code {}, bits {}, lanes {}): dtype differs" + OTHER_DTYPE
-)
+DTYPE = "expected a dtype of DLPack 1.x; got (code {}, bits {}, lanes {}): dtype differs"
 DEVICE = (
     "expected a device of DLPack 1.x; got (device type {}, id {}): device differs" + OTHER_DEVICE
 )
@@ -103,7 +101,7 @@ TENSORS: list[tuple[Fields, str]] = [
         f"{BYTES}[2, 3] and byte offset {2**63}{BROKEN}",
     ),
     *(
-        ({"dtype": dtype}, DTYPE.format(*dtype))
+        ({"dtype": dtype}, DTYPE.format(*dtype) + (OTHER_DTYPE if all(dtype[1:]) else BROKEN))
         for dtype in [
             (200, 32, 1),
             (19, 32, 1),
@@ -418,7 +416,7 @@ TYPES: list[Row] = [
 
 DEVICE_METHOD = (
     "producer failed: expected what __dlpack_device__() gives to be a pair (device type, device "
-    "id); got {value} of type {type}. Its __dlpack_device__ is broken"
+    "id) of integers of 32 bits; got {value} of type {type}. Its __dlpack_device__ is broken"
 )
 NOT_MOVED = ": device differs. The producer did not move it; move it with its own library first"
 
@@ -438,8 +436,9 @@ DEVICES: list[Row] = [
         lambda _: producers.Producer,
         lambda target: take_with(device=target),
         ValueError,
-        "bad argument: expected device to be a name such as 'cpu' or 'cuda:0', a pair (device "
-        "type, device id), or a framework's device; got {value} of type {type}",
+        "bad argument: expected device to be a device that DLPack has: a name such as 'cpu' or "
+        "'cuda:0', a pair (device type, device id), or a framework's device; got {value} of type "
+        "{type}",
         [],
     ),
     *rows(
@@ -448,8 +447,8 @@ DEVICES: list[Row] = [
         lambda _: producers.Producer,
         lambda target: take_with(device=target),
         ValueError,
-        "bad argument: expected device to be a pair (device type, device id); got {value} of "
-        "type {type}",
+        "bad argument: expected device to be a pair (device type, device id) of integers of 32 "
+        "bits; got {value} of type {type}",
         [],
     ),
     *(
@@ -647,7 +646,9 @@ EXPORTS: list[Row] = [
         export_with(),
         BufferError,
         "__dlpack__(): expected writable memory, as a legacy tensor has no read-only flag; got "
-        "read-only memory: writability differs. Pass max_version=(1, 0) or copy=True",
+        "read-only memory: writability differs. Give the consumer from_dlpack(x, copy=True), "
+        "or from_dlpack(x, readonly=False) if it does not write. Callers of __dlpack__ and "
+        "to_dlpack can pass max_version=(1, 0)",
         [0],
     ),
     (
@@ -656,7 +657,9 @@ EXPORTS: list[Row] = [
         lambda x: dlbridge.to_dlpack(x.tensor),
         BufferError,
         "to_dlpack(): expected writable memory, as a legacy tensor has no read-only flag; got "
-        "read-only memory: writability differs. Pass max_version=(1, 0) or copy=True",
+        "read-only memory: writability differs. Give the consumer from_dlpack(x, copy=True), "
+        "or from_dlpack(x, readonly=False) if it does not write. Callers of __dlpack__ and "
+        "to_dlpack can pass max_version=(1, 0)",
         [0],
     ),
     (
@@ -711,8 +714,8 @@ EXPORTS: list[Row] = [
         lambda _: Exporting,
         lambda value: export_with(max_version=value),
         ValueError,
-        "bad argument: expected max_version to be a pair (major, minor) of integers from 0; got "
-        "{value} of type {type}",
+        "bad argument: expected max_version to be a pair (major, minor) of integers from 0 to "
+        "2**32 - 1; got {value} of type {type}",
         [0],
     ),
     *rows(
@@ -721,8 +724,8 @@ EXPORTS: list[Row] = [
         lambda _: Exporting,
         lambda value: export_with(dl_device=value),
         ValueError,
-        "bad argument: expected dl_device to be a pair (device type, device id); got {value} of "
-        "type {type}",
+        "bad argument: expected dl_device to be a pair (device type, device id) of integers of 32 "
+        "bits; got {value} of type {type}",
         [0],
     ),
     *rows(

@@ -322,10 +322,10 @@ def test_consume_copies_what_the_producer_does_not(make: Any) -> None:
 
 
 def test_an_argument_is_viewed_and_copied_as_a_tensor_is() -> None:
-    assert extension.counts(np.ones(3, np.float32)) == [3, 3, 6]
+    assert extension.counts(Producer(shape=(3,))) == [3, 3, 6]
 
 
 def test_what_an_argument_was_moved_from_has_no_view() -> None:
-    texts = extension.refusals_of_moved(np.ones(3, np.float32), np.ones(3, np.float32))
+    texts = extension.refusals_of_moved(Producer(shape=(3,)), Producer(shape=(3,)))
     empty = "tensor without data: expected an owner of a tensor; got an empty one"
     assert texts == [empty] * 7

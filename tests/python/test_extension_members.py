@@ -235,8 +235,8 @@ WRONG_TEXT = "expected float32[...] on cpu; got int8[3] on cpu: dtype differs"
         ),
         (
             lambda: members.keyword_only(VECTOR, text="\ud800", scale=1),
-            "keyword_only(): argument 'text': expected str; got '\\ud800' (str), which UTF-8 cannot "
-            "encode",
+            "keyword_only(): argument 'text': expected str; got '\\ud800' (str), which UTF-8 "
+            "cannot encode",
         ),
         (
             lambda: members.rest(VECTOR, 1, 2, 3, y="x"),

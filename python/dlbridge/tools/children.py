@@ -298,8 +298,8 @@ def find(name: str) -> Any:
 
     Raises ValueError for a name of another form, ImportError and AttributeError as Python does.
     """
-    module, _, attributes = name.partition(":")
-    if not module:
+    module, colon, attributes = name.partition(":")
+    if not module or (colon and not attributes):
         raise ValueError(f"expected MODULE:NAME, as in numpy:ones; got {name!r}")
     parts = attributes.split(".") if attributes else []
     return reduce(getattr, parts, importlib.import_module(module))

@@ -10,7 +10,6 @@ import argparse
 import array
 import ctypes
 import gc
-import importlib.util
 import json
 import platform
 import sys
@@ -18,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, Callable
 
 import dlbridge
-from dlbridge._missing import MESSAGE
+from dlbridge._missing import MESSAGE, is_missing
 from dlbridge.tools import children, output, tables
 from dlbridge.tools.libraries import LIBRARIES, Library
 
@@ -230,7 +229,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Shows the demo. 0: every result is right; 1: some are not; 2: dlbridge is not compiled."""
-    if importlib.util.find_spec("dlbridge._core") is None:
+    if is_missing():
         print(f"dlbridge demo: {MESSAGE}", file=sys.stderr)
         return 2
     result = collect(options.only)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import operator
 import re
 from collections.abc import Iterator
 
 import dlbridge
+from dlbridge._missing import is_missing
 
 Key = tuple[tuple[int, ...], int]
 
@@ -73,6 +73,6 @@ def meets(version: str, limits: str) -> bool:
 
 def of_dlpack() -> str:
     """Returns the version of DLPack that dlbridge was compiled with, "unknown" without _core."""
-    if importlib.util.find_spec("dlbridge._core") is None:
+    if is_missing():
         return "unknown"
     return ".".join(map(str, dlbridge.DLPACK_VERSION))

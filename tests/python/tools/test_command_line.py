@@ -363,11 +363,12 @@ def test_the_rules_as_json() -> None:
 # Ctrl-C ------------------------------------------------------------------------------------------
 
 HANGS = """
-import pathlib, time
+import os, pathlib, time
 import matrix_fakes
 
 
 def hang(*ignored):
+    pathlib.Path("pid").write_text(str(os.getpid()))
     pathlib.Path("hangs").write_text("yes")
     time.sleep(600)
 
@@ -377,15 +378,17 @@ ROW = matrix_fakes.row("hangs")
 """
 
 
-def interrupt(folder: Path, *arguments: str) -> tuple[int, str, str]:
-    """Sends SIGINT to the command once the library hangs."""
+def interrupt(
+    folder: Path, *arguments: str, by: signal.Signals = signal.SIGINT
+) -> tuple[int, str, str]:
+    """Sends a signal to the command once the library hangs."""
     (folder / "hangs.py").write_text(HANGS)
     process = start(
         *arguments, cwd=folder, variables={"PYTHONPATH": os.pathsep.join([str(folder), PATHS])}
     )
     try:
         wait_for(folder / "hangs")
-        process.send_signal(signal.SIGINT)
+        process.send_signal(by)
         out, err = process.communicate(timeout=20)  # less than the time limits of the tools
     finally:
         process.kill()
@@ -394,6 +397,13 @@ def interrupt(folder: Path, *arguments: str) -> tuple[int, str, str]:
 
 def test_ctrl_c_in_inspect(tmp_path: Path) -> None:
     assert interrupt(tmp_path, "inspect", "hangs:hang()") == (130, "", "dlbridge: interrupted\n")
+
+
+def test_sigterm_ends_the_child_too(tmp_path: Path) -> None:
+    status, *_ = interrupt(tmp_path, "inspect", "hangs:hang()", by=signal.SIGTERM)
+    assert status == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
 MATRIX_THAT_HANGS = (

@@ -146,13 +146,14 @@ def test_without_a_consumer_its_rules_are_skipped() -> None:
 # Targets that break rules ------------------------------------------------------------------------
 
 
-def test_garbage() -> None:
-    """A library may export nothing by DLPack: then there is nothing to examine."""
-    report = conformance.examine("conformance_targets:garbage")
-    by_rule = {it.id: it for it in report.results}
-    assert by_rule["P-01"].got == "int has neither method: it exports nothing by DLPack"
-    assert {it.outcome for it in report.results} == {"skip"}
-    assert report.status == 2
+def test_a_consumer_beside_a_factory_without_arrays() -> None:
+    report = conformance.examine(
+        "conformance_targets:garbage", consumer="numpy:from_dlpack", only={"P-01", "C-01"}
+    )
+    assert [(it.outcome, it.got) for it in report.results if it.id == "P-01"] == [
+        ("skip", "int has neither method: it exports nothing by DLPack")
+    ]
+    assert report.status == 0
 
 
 def test_a_device_type_that_is_newer_than_the_table() -> None:
@@ -327,6 +328,8 @@ def test_a_hostile_probe_has_time_to_open_the_target_again(monkeypatch: pytest.M
 
 NOTHING = {
     "conformance_targets:raises": "the factory raised ValueError: no array today",
+    "conformance_targets:garbage": "the factory returned int, which exports nothing by DLPack: it "
+    "has neither __dlpack__ nor __dlpack_device__",
     "conformance_targets:crashes": "crashed: SIGABRT",
     "conformance_targets:exits": "the factory raised SystemExit: 3",
     "conformance_targets:nothing": "has no attribute 'nothing'",
@@ -335,6 +338,7 @@ NOTHING = {
     "no_such_module": "ModuleNotFoundError: No module named 'no_such_module'",
     "json": "json has neither asarray nor from_dlpack; specify a factory, as in json:make",
     ":make": "expected MODULE:NAME",
+    "json:": "expected MODULE:NAME",
 }
 
 
@@ -441,12 +445,11 @@ def test_status_2_and_why() -> None:
 
 
 def test_status_2_where_every_rule_is_skipped() -> None:
-    process = command("os:getcwd", "--only=P-01", "--only=P-03")
+    process = command(OURS, "--only=C-01", "--only=C-02")
     assert process.returncode == 2
     assert process.stdout.splitlines()[-1] == "0 of 2 pass, 2 skip"
     assert process.stderr == (
-        "dlbridge conformance: every rule was skipped: "
-        "str has neither method: it exports nothing by DLPack\n"
+        f"dlbridge conformance: every rule was skipped: {target.NO_CONSUMER}\n"
     )
 
 

@@ -289,7 +289,7 @@ def machine(**libraries: Report) -> Report:
     """Returns the report of a machine without problems, except for these libraries."""
     plain = {"version": "1.0", "outcome": "returned", "said": ""}
     return {
-        "dlbridge": {"version": "0.1.0", "include": "/ours"},
+        "dlbridge": {"version": "0.1.0", "include": "/ours", "missing": None},
         "python": {"free_threaded": False, "gil": True},
         "headers": [{"version": "1.3", "include": "/ours", "too_old": False}],
         "compilers": {"c++": "c++ 12"},

@@ -32,6 +32,13 @@ def test_its_table_exports_what_dlpack_refuses() -> None:
         assert inspection.response("give").outcome == "gave"  # type: ignore[union-attr]
         assert any("exchange table exports it" in odd.what for odd in inspection.oddities)
         assert verdict(tensor, "numpy") == "refuses"
+        assert "every" not in str(inspection)
+
+
+def test_integers_below_a_byte_are_exported_as_bytes() -> None:
+    inspection = dlbridge.inspect(torch.zeros(8, dtype=torch.uint8).view(torch.uint4))  # type: ignore[attr-defined]
+    assert any("uint4, its export is uint8" in odd.what for odd in inspection.oddities)
+    assert not inspection.sound
 
 
 def test_a_tensor_whose_memory_was_released() -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,18 @@ def test_doctor(python_only: Path) -> None:
     report = json.loads(process.stdout)
     assert report["dlbridge"]["dlpack"] == "unknown"
     assert "compiled module" in report["drivers"]["cuda"]["why"]
+    assert any("pip install ." in sentence for sentence in report["advice"])
+
+
+def test_a_module_that_cannot_be_loaded(python_only: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "broken"
+    shutil.copytree(python_only, folder)
+    (folder / "dlbridge" / f"_core{EXTENSION_SUFFIXES[0]}").write_bytes(b"no library")
+    reason = "compiled module cannot be loaded ("
+    report = json.loads(run(folder, "-m", "dlbridge", "doctor", "--fast", "--json").stdout)
+    assert any(reason in sentence for sentence in report["advice"])
+    process = run(folder, "-c", "from dlbridge import from_dlpack")
+    assert reason in process.stderr and "install dlbridge again" in process.stderr
 
 
 def test_inspect_command(python_only: Path) -> None:

@@ -222,7 +222,7 @@ inline bool read_device_pair(PyObject* value, char const* name, device& out,
   if (!detail::read_pair(value, type, id, true) || type != static_cast<std::int32_t>(type) ||
       id != static_cast<std::int32_t>(id)) {
     return detail::refuse_value(
-        value, name, "a pair (device type, device id)", code,
+        value, name, "a pair (device type, device id) of integers of 32 bits", code,
         code == errc::producer_failed ? "Its __dlpack_device__ is broken" : nullptr);
   }
   out = device(static_cast<int>(type), static_cast<int>(id));
@@ -250,7 +250,9 @@ inline bool is_sized_sequence(PyObject* value) noexcept {
 /// @return false, with ValueError set, for any other value.
 DLBRIDGE_COLD inline bool read_device(PyObject* value, device& out) noexcept {
   constexpr char const* expected =
-      "a name such as 'cpu' or 'cuda:0', a pair (device type, device id), or a framework's device";
+      "a device that DLPack has: a name such as 'cpu' or 'cuda:0', a pair (device type, device "
+      "id), "
+      "or a framework's device";
   if (PyTuple_Check(value)) {
     return read_device_pair(value, "device", out);
   }
@@ -281,7 +283,8 @@ inline bool read_version(PyObject* value, version& out) noexcept {
   std::int64_t minor_number = 0;
   if (!detail::read_pair(value, major_number, minor_number) || major_number < 0 ||
       minor_number < 0 || major_number > UINT32_MAX || minor_number > UINT32_MAX) {
-    return detail::refuse_value(value, "max_version", "a pair (major, minor) of integers from 0");
+    return detail::refuse_value(value, "max_version",
+                                "a pair (major, minor) of integers from 0 to 2**32 - 1");
   }
   out = {static_cast<std::uint32_t>(major_number), static_cast<std::uint32_t>(minor_number)};
   return true;

@@ -54,7 +54,7 @@ inline bool can_be_buffer(tensor_view const& view, format_row const* format, int
   }
   if (format == nullptr) {
     return refuse(errc::dtype_mismatch, "a dtype that buffers can name",
-                  "View it as another dtype, such as uint8");
+                  "View it as another dtype such as uint8, packed elements after reshape(-1)");
   }
   if (requests(PyBUF_WRITABLE) && view.read_only()) {
     return refuse(errc::read_only, "writable memory",

@@ -271,7 +271,10 @@ namespace detail {
 // Throws a refusal of build once more, with the remedy of those who call `__dlpack__`.
 [[noreturn]] DLBRIDGE_COLD inline void raise_to_consumer(report why) {
   if (why.has(errc::read_only)) {
-    why.advice = "Pass max_version=(1, 0) or copy=True";
+    why.advice =
+        "Give the consumer from_dlpack(x, copy=True), or from_dlpack(x, readonly=False) if it does "
+        "not "
+        "write. Callers of __dlpack__ and to_dlpack can pass max_version=(1, 0)";
   } else if (why.has(errc::version_mismatch)) {
     why.advice = "Pass max_version=(1, 1)";
   }

@@ -50,8 +50,15 @@ DLBRIDGE_COLD inline void refuse_strides(std::int64_t item_bytes) noexcept {
   set_error(r);
 }
 
-DLBRIDGE_COLD inline void refuse_format(char const* what, char const* format) noexcept {
-  report r = refusal(errc::dtype_mismatch, what, "", "View it as a type that DLPack has");
+constexpr char const* other_type = "Convert it to a type that DLPack has";
+
+// advice: the remedy where the byte order is that of this machine
+DLBRIDGE_COLD inline void refuse_format(char const* what, char const* format,
+                                        char const* advice) noexcept {
+  char const* text = format != nullptr ? format : "B";
+  bool const is_native = read_byte_order(text, 2);
+  report r = refusal(errc::dtype_mismatch, what, "",
+                     is_native ? advice : "Convert it to the byte order of this machine");
   r.got.append("'").append(format != nullptr ? format : "B").append("'");
   set_error(r);
 }
@@ -109,7 +116,9 @@ inline managed_tensor from_buffer(PyObject* exporter) noexcept {
   Py_buffer const& buffer = *PyMemoryView_GET_BUFFER(memory.get());
   description d;
   if (!try_read_format(buffer.format, buffer.itemsize, d.type)) {
-    detail::refuse_format("a buffer of one native number per item", buffer.format);
+    detail::refuse_format("a buffer of one native number per item", buffer.format,
+                          "Convert it to a type that DLPack has, or pass its bytes, as "
+                          "memoryview(x).cast('B')");
     return managed_tensor();
   }
   std::int64_t shape[max_rank];
@@ -203,7 +212,7 @@ DLBRIDGE_COLD inline bool describe_interface(interface_items const& items, char 
                                              description& d) noexcept {
   std::int64_t item_bytes = 0;
   if (!try_read_typestr(typestr, item_bytes, d.type)) {
-    refuse_format("a typestr of one native number", typestr);
+    refuse_format("a typestr of one native number", typestr, other_type);
     return false;
   }
   int rank = 0;
@@ -325,7 +334,7 @@ inline bool is_no_date(PyObject* object) noexcept {
     return false;
   }
   bool const is_date = text != nullptr && text[0] != '\0' && (text[1] == 'M' || text[1] == 'm');
-  is_date ? refuse_format("a typestr of one native number", text) : void();
+  is_date ? refuse_format("a typestr of one native number", text, other_type) : void();
   return !is_date;
 }
 

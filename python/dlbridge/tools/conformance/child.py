@@ -6,11 +6,17 @@ import gc
 from typing import Any
 
 from dlbridge.tools.conformance.helpers import device_memory
+from dlbridge.tools.conformance.helpers.exports import exports_nothing, first_array
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.probes import in_order
 from dlbridge.tools.conformance.registry import PROBES
 from dlbridge.tools.conformance.results import presentable
 from dlbridge.tools.conformance.target import CannotExamine, claimed_standard, find, version_of
+
+NO_ARRAY = (
+    "the factory returned {}, which exports nothing by DLPack: it has neither __dlpack__ nor "
+    "__dlpack_device__. To examine a consumer alone, specify it with --consumer MODULE:FUNCTION"
+)
 
 
 def open_target(name: str, consumer: str | None, device: str) -> dict[str, Any]:
@@ -21,7 +27,9 @@ def open_target(name: str, consumer: str | None, device: str) -> dict[str, Any]:
         if target.factory is None and target.function is None:
             return {"why": f"{name} has neither a factory nor a consumer"}
         if target.factory is not None:
-            target.make()
+            x = first_array(target)
+            if consumer is None and ":" in name and exports_nothing(x):
+                return {"why": NO_ARRAY.format(type(x).__name__)}
     except (CannotExamine, Skip) as error:
         return {"why": presentable(str(error))}
     modules = {name.partition(":")[0], *([consumer.partition(":")[0]] if consumer else [])}

@@ -23,6 +23,7 @@ from dataclasses import asdict
 from typing import Any
 
 import dlbridge
+from dlbridge._missing import MESSAGE, is_missing
 from dlbridge.tools import children, known, versions
 from dlbridge.tools.doctor import advice, environment, sections
 from dlbridge.tools.known.defect import HEADINGS, HELPER, HELPER_SOURCE
@@ -96,6 +97,7 @@ def examine(*, fast: bool = False) -> dict[str, Any]:
             "version": dlbridge.__version__,
             "dlpack": versions.of_dlpack(),
             "include": dlbridge.get_include(),
+            "missing": MESSAGE if is_missing() else None,
         },
         "python": environment.python(),
         "headers": environment.headers(),

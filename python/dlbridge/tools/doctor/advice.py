@@ -113,7 +113,8 @@ def _headers(report: Report) -> list[str]:
 
 
 def _python(report: Report) -> list[str]:
-    sentences = []
+    missing = report["dlbridge"]["missing"]
+    sentences = [f"{missing[0].upper()}{missing[1:]}."] if missing else []
     if report["python"]["free_threaded"] and not report["python"]["gil"]:
         sentences.append(
             "This Python runs without the GIL. dlbridge has not been tested without it."

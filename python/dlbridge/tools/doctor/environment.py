@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import dlbridge
+from dlbridge._missing import is_missing
 from dlbridge.tools import children
 
 COMPILERS = ["c++", "g++", "clang++", "nvcc", "hipcc", "icpx", "cmake"]
@@ -164,7 +165,7 @@ def headers() -> list[dict[str, Any]]:
 
 def drivers() -> dict[str, Any]:
     """Reports CUDA's and ROCm's drivers and devices; in a child process, as a driver may hang."""
-    if importlib.util.find_spec("dlbridge._core") is None:
+    if is_missing():
         error = "not examined: the compiled module of dlbridge is not installed"
         return {name: {"why": error} for name in ("cuda", "rocm")}
     answer = children.call("dlbridge._core:_drivers", seconds=SECONDS_FOR_DRIVERS)

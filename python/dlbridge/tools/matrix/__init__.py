@@ -10,14 +10,13 @@ itself gives wrong values, hangs or crashes; 2 for wrong usage, or when a file c
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
 import sys
 from pathlib import Path
 from typing import Any, Callable
 
-from dlbridge._missing import MESSAGE
+from dlbridge._missing import MESSAGE, is_missing
 from dlbridge.tools import output
 from dlbridge.tools.libraries import CASES, LIBRARIES
 from dlbridge.tools.matrix import exchange, page, summary, survey, terminal
@@ -114,7 +113,7 @@ def _plan(options: argparse.Namespace) -> survey.Plan:
         rows = {survey.short_name(name): name for name in (*known, *options.library)}
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise WrongUsage(f"--library: {type(error).__name__}: {error}") from None
-    if options.via and importlib.util.find_spec("dlbridge._core") is None:
+    if options.via and is_missing():
         raise WrongUsage(f"--via dlbridge: {MESSAGE}")
     names = options.only or rows.keys() - NOT_SHOWN
     for name in names:

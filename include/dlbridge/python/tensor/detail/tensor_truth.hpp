@@ -54,7 +54,7 @@ inline char const* advice_to_copy(tensor_view const& view, char const* by_copy) 
 // Implements nb_bool: the truth of the one element, as in the array API. Returns -1 with ValueError
 // set for another number of elements, with BufferError for memory that the CPU cannot read, and
 // with TypeError for a dtype without an ordinary zero.
-inline int truth_of_tensor(PyObject* object) noexcept {
+DLBRIDGE_COLD inline int truth_of_tensor(PyObject* object) noexcept {
   tensor_object const& self = tensor_in(object);
   tensor_view const& view = self.view;
   if (view.count() != 1) {

@@ -210,12 +210,14 @@ def copies_on_export(x: Observation, verdicts: Verdicts) -> Findings:
 
 def lazy_operation(x: Observation, verdicts: Verdicts) -> Findings:
     names = tuple(each.name for each in _described(x, "bare", "1.0", "1.3", "give", "lend"))
+    calls = {"bare", "1.0", "1.3"} & set(names)
+    who = "every consumer reads" if calls else "tvm-ffi and other users of the table read"
     for flag, remedy in (("negated", "resolve_neg()"), ("conjugated", "resolve_conj()")):
         if flag in x.subject.marks and names:
             yield (
                 "defect",
                 f"PyTorch marks the values as lazily {flag}, and exports the memory without that.",
-                f"every consumer reads other values: call {remedy} first",
+                f"{who} other values: call {remedy} first",
                 names,
             )
 

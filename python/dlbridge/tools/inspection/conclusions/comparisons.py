@@ -152,7 +152,7 @@ NAMED = {
     dtypes.name((code, bits, 1)): (code, bits, 1)
     for code, row in dtypes.CODES.items()
     for bits in (row.widths or ())
-    if dtypes.is_known((code, bits, 1)) and bits >= 8
+    if dtypes.is_known((code, bits, 1)) and (bits >= 8 or code in (dtypes.INT, dtypes.UINT))
 }
 # numpy's str(dtype), torch.float32, <dtype: 'float32'>, <class 'numpy.float32'>
 OWN_DTYPE = re.compile(r"^(?:<(?:dtype: |class )')?(?:\w+\.)*(\w+?)(?:'>)?$")

@@ -27,5 +27,6 @@ class Findings(Observation):
 
     @property
     def sound(self) -> bool:
-        """Whether some protocol describes a tensor, and there is no defect."""
-        return self.tensor is not None and all(o.level != "defect" for o in self.oddities)
+        """Whether some protocol describes a tensor whose shape is readable, without a defect."""
+        is_described = self.tensor is not None and self.tensor.shape is not None
+        return is_described and all(o.level != "defect" for o in self.oddities)

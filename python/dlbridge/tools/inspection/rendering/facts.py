@@ -206,7 +206,8 @@ def oddity_text(odd: Oddity, findings: Findings) -> str:
         response.name for response in findings.responses if response.description is not None
     ]
     of_dlpack = {name for name in descriptions if name in DLPACK and name not in COPIES}
-    if len(odd.protocols) > 1 and set(odd.protocols) == of_dlpack:
+    some_refuse = any(each.raised and each.name in DLPACK for each in findings.responses)
+    if len(odd.protocols) > 1 and set(odd.protocols) == of_dlpack and not some_refuse:
         return f"{first} By every protocol of DLPack."
     return f"{first} By {', '.join(TITLES[name] for name in odd.protocols)}."
 

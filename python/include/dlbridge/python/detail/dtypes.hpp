@@ -132,8 +132,8 @@ DLBRIDGE_COLD inline bool read_dtype(PyObject* value, dtype& out) noexcept {
   if (!PyTuple_Check(value)) {
     return read_python_type(value, out) || read_dtype_name(value, out) ||
            refuse_value(value, "dtype",
-                        "a name such as 'float32', a framework's dtype, or a triple "
-                        "(code, bits, lanes)",
+                        "a dtype that DLPack has: a name such as 'float32', a framework's dtype, "
+                        "or a triple (code, bits, lanes)",
                         errc::bad_argument,
                         PyUnicode_Check(value)
                             ? "numpy.dtype() reads NumPy's other names, such as 'f4'"

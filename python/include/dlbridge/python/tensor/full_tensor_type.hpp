@@ -73,7 +73,7 @@ DLBRIDGE_LOCAL inline PyType_Slot* full_tensor_slots() noexcept {
 /// @return a borrowed reference; null, with an exception set, when the type cannot be created.
 /// @par Thread and GIL
 /// The caller holds the GIL.
-inline PyTypeObject* full_tensor_type() noexcept {
+DLBRIDGE_COLD inline PyTypeObject* full_tensor_type() noexcept {
   detail::tensor_type_row() = {"dlbridge.Tensor", detail::full_tensor_slots()};
   return tensor_type();
 }

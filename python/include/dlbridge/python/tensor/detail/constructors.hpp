@@ -46,7 +46,10 @@ inline bool read_pointer(PyObject* value, void*& out) noexcept {
                         "an address: an integer from 0 to 2**63 - 1, or an object with "
                         "__index__ or __int__",
                         errc::bad_argument,
-                        PyObject_CheckBuffer(value) ? "as_tensor() takes a buffer" : nullptr);
+                        PyObject_CheckBuffer(value)
+                            ? "as_tensor() takes a buffer, and ctypes.cast(p, ctypes.c_void_p) "
+                              "makes an address of a ctypes pointer"
+                            : nullptr);
   }
   out = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
   return true;
@@ -65,7 +68,7 @@ inline bool read_shape(PyObject* value, dims& out) noexcept {
   }
   if (!is_sound) {
     return refuse_value(value, "shape",
-                        "an integer of 0 and above, or a sequence of at most 64 of them");
+                        "an integer from 0 to 2**63 - 1, or a sequence of at most 64 of them");
   }
   out = dims::from(shape, static_cast<std::size_t>(rank));
   return true;
