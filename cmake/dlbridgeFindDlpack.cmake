@@ -141,7 +141,7 @@ function(_dlbridge_try_tvm_ffi)
   if(NOT EXISTS "${DLBRIDGE_TVM_FFI_CONFIG}")  # an isolated build of pip removes what it installed
     unset(DLBRIDGE_TVM_FFI_CONFIG CACHE)
   endif()
-  get_filename_component(scripts "${Python_EXECUTABLE}" DIRECTORY)  # of an environment that is not activated
+  get_filename_component(scripts "${Python_EXECUTABLE}" DIRECTORY)
   find_program(DLBRIDGE_TVM_FFI_CONFIG tvm-ffi-config HINTS "${scripts}")
   mark_as_advanced(DLBRIDGE_TVM_FFI_CONFIG)
   if(NOT DLBRIDGE_TVM_FFI_CONFIG)

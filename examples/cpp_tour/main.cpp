@@ -262,7 +262,7 @@ void typing() {
   // [typed_use]
   dlbridge::tensor<double, columns> t{dlbridge::build(matrix(2, 3))};
   fill(t, 0.5);
-  assert(sum(dlbridge::tensor_span<double const, columns>{t.view()}) == 3);
+  assert(sum(t.span()) == 3);
   dlbridge::managed_tensor back = std::move(t).release();
   // [/typed_use]
   assert(back);

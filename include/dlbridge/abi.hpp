@@ -127,17 +127,18 @@ enum class struct_kind : std::uint8_t { legacy, versioned };
 
 /// The DLPack version that dlbridge implements and writes into versioned structs. It is never newer
 /// than the version of the dlpack.h in use.
-constexpr std::uint32_t stated_major = 1;
-constexpr std::uint32_t stated_minor = DLPACK_MINOR_VERSION < 3 ? DLPACK_MINOR_VERSION : 3;
+DLBRIDGE_LOCAL inline constexpr std::uint32_t stated_major = 1;
+DLBRIDGE_LOCAL inline constexpr std::uint32_t stated_minor =
+    DLPACK_MINOR_VERSION < 3 ? DLPACK_MINOR_VERSION : 3;
 
 /// Bits of DLManagedTensorVersioned::flags (spec 1.8), as 64-bit values on every platform. dlbridge
 /// keeps and ignores unknown bits.
-constexpr std::uint64_t flag_read_only = 1;
-constexpr std::uint64_t flag_is_copied = 2;
-constexpr std::uint64_t flag_padded = 4;
+DLBRIDGE_LOCAL inline constexpr std::uint64_t flag_read_only = 1;
+DLBRIDGE_LOCAL inline constexpr std::uint64_t flag_is_copied = 2;
+DLBRIDGE_LOCAL inline constexpr std::uint64_t flag_padded = 4;
 
 /// The largest rank that dlbridge accepts. DLPack defines no limit; NumPy's limit is 64.
-constexpr int max_rank = 64;
+DLBRIDGE_LOCAL inline constexpr int max_rank = 64;
 
 /// The capsule names of one managed struct: fresh_name() until a consumer takes the tensor out of
 /// the capsule, used_name() afterwards (spec 3.1).

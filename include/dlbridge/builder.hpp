@@ -230,8 +230,6 @@ template <class T>
 constexpr bool can_free = !std::is_trivially_destructible_v<T> && !is_deleter<T>;
 template <class T>
 constexpr bool can_free<std::weak_ptr<T>> = false;
-template <>
-inline constexpr bool can_free<no_owner> = true;  // by a promise of the caller
 
 // Throws if the elements are in the owner itself, so that they move with it.
 inline void require_elements_outside(void const* owner, std::size_t bytes, void const* elements) {
@@ -262,7 +260,8 @@ template <class Owner>
                                       read_only_policy policy = read_only_policy::refuse) {
   constexpr bool is_taken = !std::is_lvalue_reference_v<Owner> && !std::is_const_v<Owner>;
   static_assert(is_taken, "dlbridge: build_on takes the owner over. Move it, or pass no_owner{}");
-  constexpr bool frees = detail::can_free<std::remove_cv_t<std::remove_reference_t<Owner>>>;
+  using owner_type = std::remove_cv_t<std::remove_reference_t<Owner>>;
+  constexpr bool frees = std::is_same_v<owner_type, no_owner> || detail::can_free<owner_type>;
   static_assert(
       !is_taken || frees,
       "dlbridge: the destructor of the owner frees the memory, which that of a pointer, a view, a "

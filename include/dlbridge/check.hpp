@@ -19,7 +19,7 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 
 /// An extent that accepts every value, in shape<...> and in requirement::extents.
-constexpr std::int64_t dynamic_extent = -1;
+DLBRIDGE_LOCAL inline constexpr std::int64_t dynamic_extent = -1;
 
 /// An extent with a name, a letter: shape<named<'n'>, 3>. It accepts every value, and extents of
 /// the same name agree: those of one tensor, and those of all arguments of one call of a function

@@ -29,7 +29,7 @@ struct device {
 };
 
 /// The CPU.
-constexpr device cpu{kDLCPU, 0};
+DLBRIDGE_LOCAL inline constexpr device cpu{kDLCPU, 0};
 
 /// What DLTensor::data is (spec 1.6). dlbridge adds byte_offset to addresses only.
 enum class data_kind : std::uint8_t {

@@ -8,6 +8,7 @@
 #include <dlbridge/broadcast.hpp>
 #include <dlbridge/builder.hpp>
 #include <dlbridge/check.hpp>
+#include <dlbridge/constraints.hpp>
 #include <dlbridge/convert.hpp>
 #include <dlbridge/copy.hpp>
 #include <dlbridge/device.hpp>

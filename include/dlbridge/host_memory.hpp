@@ -98,7 +98,7 @@ inline host_allocator default_allocator() noexcept {
 }
 /// The alignment, in bytes, of host memory that dlbridge allocates. With a smaller alignment JAX
 /// copies and TensorFlow aborts.
-constexpr std::size_t host_alignment = 64;
+DLBRIDGE_LOCAL inline constexpr std::size_t host_alignment = 64;
 
 namespace detail {
 // An owner of host memory. It throws out_of_memory and bad_argument.

@@ -102,7 +102,7 @@ std::vector<std::string> refusals_of_moved(dlbridge::any_argument any, argument_
           refusal_of([&] { return dlbridge::copy_of(any); }),
           refusal_of([&] { return visit(x, count); }),
           refusal_of([&] { return dlbridge::copy_of(x); }),
-          refusal_of([&] { return dlbridge::broadcast_to<float const>(x, {2, 3}); })};
+          refusal_of([&] { return dlbridge::broadcast_to<float>(x, {2, 3}); })};
 }
 
 }  // namespace
@@ -112,9 +112,10 @@ void add_arguments(py::module_& m) {
   dlbridge::def(m, "refusals_of_moved", &refusals_of_moved);
   // The number of elements that visit, copy_of and broadcast_to find in an argument.
   dlbridge::def(m, "counts", [](argument_to_read const& x) {
+    dlbridge::managed_tensor const copy = dlbridge::copy_of(x);
     return std::vector<std::int64_t>{visit(x, [](auto span) { return span.count(); }),
-                                     dlbridge::copy_of(x).view().count(),
-                                     dlbridge::broadcast_to<float const>(x, {2, 3}).count()};
+                                     copy.view().count(),
+                                     dlbridge::broadcast_to<float>(x, {2, 3}).count()};
   });
   binder functions(m);
   add_kind<span_to_read>(functions, "span_to_read");

@@ -145,21 +145,20 @@ def released() -> memoryview:
 
 
 NATIVE = "expected a buffer of one native number per item; got "
-CONVERT = ": dtype differs. Convert it to a type that DLPack has"
-OR_BYTES = f"{CONVERT}, or pass its bytes, as memoryview(x).cast('B')"
+CONVERT = ": dtype differs. Convert it to a type that DLPack has, or pass its bytes"
 ORDER = ": dtype differs. Convert it to the byte order of this machine"
 FOREIGN_ORDER = ctypes.c_int32.__ctype_be__
 
 BAD_BUFFERS: list[tuple[Any, type[Exception], str]] = [
-    (memoryview(b"ab").cast("c"), BufferError, f"{NATIVE}'c'{OR_BYTES}"),
-    (ctypes.create_string_buffer(4), BufferError, f"{NATIVE}'<c'{OR_BYTES}"),
-    (ctypes.create_unicode_buffer(4), BufferError, f"{NATIVE}'<u'{OR_BYTES}"),
+    (memoryview(b"ab").cast("c"), BufferError, f"{NATIVE}'c'{CONVERT}"),
+    (ctypes.create_string_buffer(4), BufferError, f"{NATIVE}'<c'{CONVERT}"),
+    (ctypes.create_unicode_buffer(4), BufferError, f"{NATIVE}'<u'{CONVERT}"),
     ((FOREIGN_ORDER * 2)(), BufferError, f"{NATIVE}'>i'{ORDER}"),
-    ((ctypes.c_longdouble * 2)(), BufferError, f"{NATIVE}'<g'{OR_BYTES}"),
-    ((ctypes.py_object * 2)(), BufferError, f"{NATIVE}'<O'{OR_BYTES}"),
-    ((ctypes.c_char_p * 2)(), BufferError, f"{NATIVE}'<z'{OR_BYTES}"),
-    ((Pair * 2)(), BufferError, f"{NATIVE}'T{{<h:x:<h:y:}}'{OR_BYTES}"),
-    (BigEndian(), BufferError, f"{NATIVE}'T{{>h:x:}}'{OR_BYTES}"),
+    ((ctypes.c_longdouble * 2)(), BufferError, f"{NATIVE}'<g'{CONVERT}"),
+    ((ctypes.py_object * 2)(), BufferError, f"{NATIVE}'<O'{CONVERT}"),
+    ((ctypes.c_char_p * 2)(), BufferError, f"{NATIVE}'<z'{CONVERT}"),
+    ((Pair * 2)(), BufferError, f"{NATIVE}'T{{<h:x:<h:y:}}'{CONVERT}"),
+    (BigEndian(), BufferError, f"{NATIVE}'T{{>h:x:}}'{CONVERT}"),
     (released(), ValueError, "operation forbidden on released memoryview object"),
 ]
 

@@ -214,7 +214,7 @@ def test_the_docstring_lists_the_signatures() -> None:
 
 
 def test_def_adds_no_overload_to_a_pybind11_function() -> None:
-    words = "^occupied exists already and was not bound by dlbridge::def, which adds overloads only"
+    words = "^occupied exists already and was not bound by dlbridge::def of this extension, which"
     with pytest.raises(TypeError, match=words):
         extension.add_overload_to_pybind11_function(extension.fast)
     del extension.fast.occupied

@@ -6,6 +6,13 @@
 #define PY_SSIZE_T_CLEAN
 #endif
 #include <Python.h>
+#if defined(Py_LIMITED_API)
+#error "dlbridge uses the full C API of CPython: do not define Py_LIMITED_API."
+#elif PY_VERSION_HEX < 0x03090000
+#error "dlbridge requires CPython 3.9 or newer."
+#elif defined(__GNUC__) && !defined(__EXCEPTIONS)
+#error "dlbridge's Python headers require exceptions: compile without -fno-exceptions."
+#endif
 
 #include <type_traits>
 #include <utility>

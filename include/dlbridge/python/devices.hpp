@@ -50,7 +50,7 @@ report check_ordinal(Table const& driver, device where) noexcept {
 }
 
 // Checks whether a runtime copies between two devices, its driver is usable, and has the second.
-inline report check_copy_path(device from, device to) noexcept {
+DLBRIDGE_COLD inline report check_copy_path(device from, device to) noexcept {
   runtime_kind const kind = runtime_of_memory(from) != runtime_kind::none ? runtime_of_memory(from)
                                                                           : runtime_of_memory(to);
   runtime_kind copier = runtime_kind::none;

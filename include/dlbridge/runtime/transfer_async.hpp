@@ -40,7 +40,7 @@ struct copy_in_flight : retired {
   stream_event<Table> event{};
 
   bool is_ready() noexcept override { return event.has_passed(); }
-  ~copy_in_flight() override {
+  DLBRIDGE_COLD ~copy_in_flight() override {
     if (block != nullptr) {
       staging_blocks<Table>().put(std::move(block));
     }

@@ -1,11 +1,8 @@
-// consume_described: imports memory that an object describes by the buffer protocol or by an array
-// interface.
+// consume_described: imports memory by the buffer protocol or by an array interface.
 // layer: import
 #pragma once
 
 #include <cstdint>
-#include <cstring>
-#include <new>
 #include <utility>
 
 #include <dlbridge/builder.hpp>
@@ -50,15 +47,12 @@ DLBRIDGE_COLD inline void refuse_strides(std::int64_t item_bytes) noexcept {
   set_error(r);
 }
 
-constexpr char const* other_type = "Convert it to a type that DLPack has";
-
-// advice: the remedy where the byte order is that of this machine
-DLBRIDGE_COLD inline void refuse_format(char const* what, char const* format,
-                                        char const* advice) noexcept {
+DLBRIDGE_COLD inline void refuse_format(char const* what, char const* format) noexcept {
   char const* text = format != nullptr ? format : "B";
-  bool const is_native = read_byte_order(text, 2);
-  report r = refusal(errc::dtype_mismatch, what, "",
-                     is_native ? advice : "Convert it to the byte order of this machine");
+  report r =
+      refusal(errc::dtype_mismatch, what, "",
+              read_byte_order(text, 2) ? "Convert it to a type that DLPack has, or pass its bytes"
+                                       : "Convert it to the byte order of this machine");
   r.got.append("'").append(format != nullptr ? format : "B").append("'");
   set_error(r);
 }
@@ -116,9 +110,7 @@ inline managed_tensor from_buffer(PyObject* exporter) noexcept {
   Py_buffer const& buffer = *PyMemoryView_GET_BUFFER(memory.get());
   description d;
   if (!try_read_format(buffer.format, buffer.itemsize, d.type)) {
-    detail::refuse_format("a buffer of one native number per item", buffer.format,
-                          "Convert it to a type that DLPack has, or pass its bytes, as "
-                          "memoryview(x).cast('B')");
+    detail::refuse_format("a buffer of one native number per item", buffer.format);
     return managed_tensor();
   }
   std::int64_t shape[max_rank];
@@ -196,11 +188,11 @@ struct interface_items {
 };
 
 // The items of an interface, all of them empty if it is no dict. An exception may be set.
-DLBRIDGE_COLD inline interface_items read_interface_items(PyObject* array_interface) noexcept {
-  auto const item = [array_interface](char const* key) {
-    bool const reads = PyDict_Check(array_interface) && PyErr_Occurred() == nullptr;
+DLBRIDGE_COLD inline interface_items read_interface_items(PyObject* described) noexcept {
+  auto const item = [described](char const* key) {
+    bool const reads = PyDict_Check(described) && PyErr_Occurred() == nullptr;
     ref const name = reads ? ref::steal(api<PyUnicode_FromString>(key)) : ref();
-    ref value = name ? dict_item(array_interface, name.get()) : ref();
+    ref value = name ? dict_item(described, name.get()) : ref();
     return value.get() == Py_None ? ref() : std::move(value);
   };
   return {item("shape"),   item("typestr"), item("data"),
@@ -212,7 +204,7 @@ DLBRIDGE_COLD inline bool describe_interface(interface_items const& items, char 
                                              description& d) noexcept {
   std::int64_t item_bytes = 0;
   if (!try_read_typestr(typestr, item_bytes, d.type)) {
-    refuse_format("a typestr of one native number", typestr, other_type);
+    refuse_format("a typestr of one native number", typestr);
     return false;
   }
   int rank = 0;
@@ -259,8 +251,7 @@ DLBRIDGE_COLD inline managed_tensor from_interface_address(PyObject* object, PyO
 }  // namespace detail
 
 /// A tensor on memory that an array interface describes.
-/// @param array_interface the value of object.`__array_interface__`, or of
-/// `__cuda_array_interface__`
+/// @param described object.`__array_interface__`, or object.`__cuda_array_interface__`
 ///   (version 3).
 /// @param where the device of the memory.
 /// @return the tensor; empty on failure, with an exception set as by from_buffer, or that of
@@ -269,10 +260,9 @@ DLBRIDGE_COLD inline managed_tensor from_interface_address(PyObject* object, PyO
 /// The tensor holds a reference to the object.
 /// @par Thread and GIL
 /// The caller holds the GIL.
-DLBRIDGE_COLD inline managed_tensor from_array_interface(PyObject* object,
-                                                         PyObject* array_interface,
+DLBRIDGE_COLD inline managed_tensor from_array_interface(PyObject* object, PyObject* described,
                                                          device where) noexcept {
-  detail::interface_items const items = detail::read_interface_items(array_interface);
+  detail::interface_items const items = detail::read_interface_items(described);
   if (PyErr_Occurred() != nullptr) {
     return managed_tensor();
   }
@@ -280,7 +270,7 @@ DLBRIDGE_COLD inline managed_tensor from_array_interface(PyObject* object,
   bool const has_address = items.data && PyTuple_Check(items.data.get());
   if (!items.shape || typestr == nullptr ||
       (has_address ? PyTuple_GET_SIZE(items.data.get()) != 2 : where != cpu)) {
-    return detail::refuse_interface(array_interface, "the array interface",
+    return detail::refuse_interface(described, "the array interface",
                                     "a dict with shape, typestr, and data as (address, read-only)");
   }
   if (items.mask) {
@@ -302,10 +292,10 @@ namespace detail {
 // Reads the stream of a __cuda_array_interface__, and orders the stream that the caller named, if
 // any, after it; -1 names none. An interface without a stream requires no order: its elements are
 // ready.
-inline bool order_interface(PyObject* array_interface, device memory, PyObject* named,
-                            stream_ref& ready) noexcept {
+DLBRIDGE_COLD inline bool order_interface(PyObject* described, device memory, PyObject* named,
+                                          stream_ref& ready) noexcept {
   device const where = stream_device(memory);
-  ref const stream = dict_item(array_interface, names::get().stream);
+  ref const stream = dict_item(described, names::get().stream);
   stream_ref elements = stream_ref::default_of(where);
   std::int64_t value = 0;
   if (PyErr_Occurred() != nullptr || !choose_stream(stream.get(), where, elements)) {
@@ -327,22 +317,22 @@ inline bool order_interface(PyObject* array_interface, device memory, PyObject* 
 // as a buffer, and only its array interface states what they are. False too with what its look-up
 // raises.
 inline bool is_no_date(PyObject* object) noexcept {
-  ref const array_interface = optional_attribute(object, names::get().array_interface);
-  ref const typestr = array_interface ? read_interface_items(array_interface.get()).typestr : ref();
+  ref const described = optional_attribute(object, names::get().array_interface);
+  ref const typestr = described ? read_interface_items(described.get()).typestr : ref();
   char const* const text = typestr ? text_in(typestr.get()) : nullptr;
   if (PyErr_Occurred() != nullptr) {
     return false;
   }
   bool const is_date = text != nullptr && text[0] != '\0' && (text[1] == 'M' || text[1] == 'm');
-  is_date ? refuse_format("a typestr of one native number", text, other_type) : void();
+  is_date ? refuse_format("a typestr of one native number", text) : void();
   return !is_date;
 }
 
 // CUDA memory that __cuda_array_interface__ describes, on the device that the driver reports: the
 // interface states none.
-inline managed_tensor from_cuda_interface(PyObject* object, PyObject* array_interface,
-                                          PyObject* named, stream_ref& ready) noexcept {
-  managed_tensor tensor = from_array_interface(object, array_interface, device(kDLCUDA, 0));
+inline managed_tensor from_cuda_interface(PyObject* object, PyObject* described, PyObject* named,
+                                          stream_ref& ready) noexcept {
+  managed_tensor tensor = from_array_interface(object, described, device(kDLCUDA, 0));
   device_operations const& operations = device_operations::get();
   if (!tensor) {
     return tensor;
@@ -352,7 +342,7 @@ inline managed_tensor from_cuda_interface(PyObject* object, PyObject* array_inte
     d.device = operations.located != nullptr ? operations.located(tensor.view()) : d.device;
     tensor = build_on(std::move(tensor), d);
   });
-  if (!done || !order_interface(array_interface, tensor.view().device(), named, ready)) {
+  if (!done || !order_interface(described, tensor.view().device(), named, ready)) {
     error_keeper const pending;
     tensor = managed_tensor();
   }
@@ -379,14 +369,14 @@ inline managed_tensor consume_described(PyObject* object, PyObject* named,
     return detail::is_no_date(object) ? from_buffer(object) : managed_tensor();
   }
   names const& n = names::get();
-  if (ref const array_interface = optional_attribute(object, n.array_interface)) {
-    return from_array_interface(object, array_interface.get(), cpu);
+  if (ref const described = optional_attribute(object, n.array_interface)) {
+    return from_array_interface(object, described.get(), cpu);
   }
   if (PyErr_Occurred() != nullptr) {
     return managed_tensor();
   }
-  if (ref const array_interface = optional_attribute(object, n.cuda_array_interface)) {
-    return detail::from_cuda_interface(object, array_interface.get(), named, ready);
+  if (ref const described = optional_attribute(object, n.cuda_array_interface)) {
+    return detail::from_cuda_interface(object, described.get(), named, ready);
   }
   if (PyErr_Occurred() != nullptr) {
     return managed_tensor();

@@ -95,7 +95,7 @@ class stream_event {
     std::swap(event_, old.event_);
     return *this;
   }
-  ~stream_event() {
+  DLBRIDGE_COLD ~stream_event() {
     if (event_ == nullptr) {
       return;
     }

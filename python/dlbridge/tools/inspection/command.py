@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from dlbridge.tools import children, output
-from dlbridge.tools.inspection.inspection import Inspection, inspect
+from dlbridge.tools.inspection.inspection import SCHEMA, Inspection, inspect
 from dlbridge.tools.inspection.reading import afterwards
 from dlbridge.tools.inspection.reading.protocols import Raised, guarded
 from dlbridge.tools.inspection.reading.signs import Sign
-from dlbridge.tools.inspection.rendering import plain
 from dlbridge.tools.inspection.rendering.html import as_page
 from dlbridge.tools.inspection.rendering.text import show
 from dlbridge.tools.options import code, seconds
@@ -165,7 +164,7 @@ def _write_page(path: str, inspection: Inspection) -> bool:
 def _show_failure(options: argparse.Namespace, answer: children.Answer) -> None:
     if options.json:
         failed = {
-            "schema": plain.SCHEMA,
+            "schema": SCHEMA,
             "title": options.what,
             "sound": False,
             "failed": _failed(answer),

@@ -5,12 +5,17 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import dlbridge
 from dlbridge.tools.inspection.conclusions.findings import Findings
 from dlbridge.tools.inspection.reading.observe import observe
-from dlbridge.tools.inspection.rendering import plain
+from dlbridge.tools.inspection.reading.protocols import Response
+from dlbridge.tools.inspection.reading.signs import Comparison, Sign
+from dlbridge.tools.inspection.reading.subject import Subject
 from dlbridge.tools.inspection.rendering.html import as_html
 from dlbridge.tools.inspection.rendering.svg import as_svg
 from dlbridge.tools.inspection.rendering.text import as_plain, terminal_width
+
+SCHEMA = 1  # of to_dict(): raised when a key changes its meaning or disappears
 
 
 class Inspection(Findings):
@@ -41,12 +46,32 @@ class Inspection(Findings):
 
     def to_dict(self) -> dict[str, Any]:
         """Returns plain values, which JSON supports."""
-        return plain.as_dict(self)
+        return {
+            "schema": SCHEMA,
+            "dlbridge": dlbridge.__version__,
+            "title": self.title,
+            "sound": self.sound,
+            "subject": self.subject.to_dict(),
+            "responses": [response.to_dict() for response in self.responses],
+            "keywords": dict(self.keywords),
+            "comparison": self.comparison.to_dict(),
+            "signs": [dataclasses.asdict(each) for each in self.signs],
+            "differences": [dataclasses.asdict(each) for each in self.differences],
+            "oddities": [dataclasses.asdict(each) for each in self.oddities],
+            "verdicts": [dataclasses.asdict(each) for each in self.verdicts],
+        }
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Inspection:
         """Restores an inspection from the result of to_dict()."""
-        return cls(**plain.arguments(values))
+        return cls(
+            subject=Subject.from_dict(values["subject"]),
+            responses=tuple(Response.from_dict(each) for each in values["responses"]),
+            keywords=values["keywords"],
+            title=values["title"],
+            comparison=Comparison.from_dict(values["comparison"]),
+            signs=tuple(Sign.from_dict(each) for each in values["signs"]),
+        )
 
 
 def inspect(x: Any, *, copy: bool | None = None, title: str = "") -> Inspection:

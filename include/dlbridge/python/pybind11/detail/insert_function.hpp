@@ -106,8 +106,8 @@ DLBRIDGE_COLD inline overload_set* replace_by_set(PyObject* scope, char const* n
   if (first == nullptr) {
     api<PyErr_Format>(
         PyExc_TypeError,
-        "%s exists already and was not bound by dlbridge::def, which adds overloads only to "
-        "functions that it bound",
+        "%s exists already and was not bound by dlbridge::def of this extension, which adds "
+        "overloads only to functions that it bound",
         name);
     return nullptr;
   }

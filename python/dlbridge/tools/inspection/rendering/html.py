@@ -1,11 +1,13 @@
-"""The inspection as HTML: a block for notebooks, and a page."""
+"""HTML: a block for notebooks of an inspection or of a Tensor, and a page."""
 
 from __future__ import annotations
 
 from html import escape
 
+import dlbridge
 from dlbridge.tools.inspection.conclusions.findings import Findings
 from dlbridge.tools.inspection.conclusions.verdicts import Verdict
+from dlbridge.tools.inspection.reading.description import Description
 from dlbridge.tools.inspection.rendering import facts, picture, svg
 from dlbridge.tools.inspection.rendering.facts import LEVEL_STYLES, OUTCOMES, outcome_style
 
@@ -141,4 +143,27 @@ def _verdicts(findings: Findings) -> str:
         f'<h4>Consumers <span class="faint">{facts.summary(findings)}</span></h4>'
         f"<table>{rows}</table>"
         f'<div class="faint">Verified with {escape(versions)}.</div>'
+    )
+
+
+def tensor_html(t: dlbridge.Tensor) -> str:
+    """Returns an HTML block. The picture shows the layout, for which no memory is read."""
+    x = Description(
+        data=t.data_ptr,
+        byte_offset=t.byte_offset,
+        device=t.__dlpack_device__(),
+        dtype=(t.dtype.code, t.dtype.bits, t.dtype.lanes),
+        ndim=t.ndim,
+        shape=t.shape,
+        strides=t.strides,
+        read_only=t.readonly,
+        flags=t.flags,
+    )
+    head = f"<code>{escape(repr(t))}</code>"
+    drawing = picture.draw(x, 8)
+    if drawing is None:  # without elements
+        return f"<div>{head}</div>"
+    return (
+        f'<div>{head}<div style="overflow-x: auto">{svg.as_svg(x)}</div>'
+        f'<div style="opacity: .65">{legend_lines(drawing.legend)}</div></div>'
     )

@@ -69,7 +69,7 @@ inline PyObject* new_device(PyTypeObject* type, PyObject* arguments, PyObject* k
 }
 
 // The value of a dtype object; false, with an exception set, on failure.
-inline bool dtype_of_text(PyObject* self, dtype& parsed) noexcept {
+DLBRIDGE_COLD inline bool dtype_of_text(PyObject* self, dtype& parsed) noexcept {
   char const* const text = api<PyUnicode_AsUTF8>(self);
   if (text != nullptr) {
     static_cast<void>(try_parse_dtype(text, parsed));
@@ -78,7 +78,7 @@ inline bool dtype_of_text(PyObject* self, dtype& parsed) noexcept {
 }
 // The value of a device object; false, with an exception set, on failure. Reads the id itself: that
 // of a producer may be negative, which try_parse_device refuses.
-inline bool device_of_text(PyObject* self, device& parsed) noexcept {
+DLBRIDGE_COLD inline bool device_of_text(PyObject* self, device& parsed) noexcept {
   bounded_text<48> type;
   char const* const text = api<PyUnicode_AsUTF8>(self);
   if (text == nullptr) {
@@ -117,7 +117,7 @@ inline PyObject* reduce_dtype(PyObject* self, PyObject*) noexcept {
              : nullptr;
 }
 // By its numbers, as for read_own_device.
-inline PyObject* reduce_device(PyObject* self, PyObject*) noexcept {
+DLBRIDGE_COLD inline PyObject* reduce_device(PyObject* self, PyObject*) noexcept {
   device where;
   return device_of_text(self, where)
              ? api<Py_BuildValue>("O((ii))", Py_TYPE(self), int{where.type}, int{where.id})

@@ -163,8 +163,7 @@ DLBRIDGE_COLD inline PyObject* show_tensor(PyObject* self) noexcept {
 
 // _repr_html_(), which notebooks call.
 DLBRIDGE_COLD inline PyObject* html_method(PyObject* object, PyObject*) noexcept {
-  ref const function =
-      import_function("dlbridge.tools.inspection.rendering.tensor_html", "tensor_html");
+  ref const function = import_function("dlbridge.tools.inspection.rendering.html", "tensor_html");
   return function ? api<PyObject_CallOneArg>(function.get(), object) : nullptr;
 }
 }  // namespace detail
