@@ -42,7 +42,7 @@ class any_argument {
 
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.view(); }
   tensor_view view() const&& = delete;  // dangles: keep it in a variable
-  /// @throws error null_data (this object was released or moved from), as as and visit.
+  /// @throws error null_data, when this object was released or moved from; as() and visit() too
   operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND { return tensor_; }
   operator tensor_view() const&& = delete;  // dangles: keep it in a variable
   dlbridge::dtype dtype() const noexcept { return tensor_.view().dtype(); }

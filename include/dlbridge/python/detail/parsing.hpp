@@ -251,8 +251,7 @@ inline bool is_sized_sequence(PyObject* value) noexcept {
 DLBRIDGE_COLD inline bool read_device(PyObject* value, device& out) noexcept {
   constexpr char const* expected =
       "a device that DLPack has: a name such as 'cpu' or 'cuda:0', a pair (device type, device "
-      "id), "
-      "or a framework's device";
+      "id), or a framework's device";
   if (PyTuple_Check(value)) {
     return read_device_pair(value, "device", out);
   }

@@ -273,8 +273,7 @@ namespace detail {
   if (why.has(errc::read_only)) {
     why.advice =
         "Give the consumer from_dlpack(x, copy=True), or from_dlpack(x, readonly=False) if it does "
-        "not "
-        "write. Callers of __dlpack__ and to_dlpack can pass max_version=(1, 0)";
+        "not write. Callers of __dlpack__ and to_dlpack can pass max_version=(1, 0)";
   } else if (why.has(errc::version_mismatch)) {
     why.advice = "Pass max_version=(1, 1)";
   }
