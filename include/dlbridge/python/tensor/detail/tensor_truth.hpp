@@ -51,6 +51,12 @@ inline char const* advice_to_copy(tensor_view const& view, char const* by_copy) 
              : "Copy it to the CPU first, with its own library";
 }
 
+// The remedy for a dtype whose elements Python code cannot read.
+inline char const* advice_on_values(dtype type) noexcept {
+  return type.lanes != 1 ? "view it as a dtype of one lane, with t.view(...)"
+                         : "convert it with its library";
+}
+
 // Implements nb_bool: the truth of the one element, as in the array API. Returns -1 with ValueError
 // set for another number of elements, with BufferError for memory that the CPU cannot read, and
 // with TypeError for a dtype without an ordinary zero.
@@ -74,8 +80,8 @@ DLBRIDGE_COLD inline int truth_of_tensor(PyObject* object) noexcept {
   if (!has_ordinary_zero(view.dtype())) {
     api<PyErr_Format>(PyExc_TypeError,
                       "bool() expects a tensor of booleans, integers, floats or complex numbers, "
-                      "not %s; convert it with its library",
-                      name_of(view).c_str());
+                      "not %s; %s",
+                      name_of(view).c_str(), advice_on_values(view.dtype()));
     return -1;
   }
   if (!wait_until_ready(self)) {

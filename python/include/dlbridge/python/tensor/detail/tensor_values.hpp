@@ -42,8 +42,8 @@ inline bool prepare_values(char const* function, tensor_object const& self) noex
   if (!has_value(view.dtype())) {
     api<PyErr_Format>(PyExc_TypeError,
                       "%s() expects a tensor of booleans, integers, floats or complex numbers, "
-                      "not %s; convert it with its library",
-                      function, name_of(view).c_str());
+                      "not %s; %s",
+                      function, name_of(view).c_str(), advice_on_values(view.dtype()));
     return false;
   }
   return wait_until_ready(self);
