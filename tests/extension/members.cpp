@@ -1,6 +1,7 @@
 // Constructors, static methods, properties and iterators of a class, and tensors of objects that
 // are no parameters.
 #include <dlbridge/pybind11.hpp>
+
 #include <pybind11/stl.h>
 
 #include <cstddef>
