@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/check.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/requirement.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {

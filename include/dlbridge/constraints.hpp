@@ -8,8 +8,8 @@
 #include <type_traits>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/check.hpp>
 #include <dlbridge/device.hpp>
+#include <dlbridge/requirement.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

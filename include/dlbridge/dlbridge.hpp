@@ -11,6 +11,7 @@
 #include <dlbridge/constraints.hpp>
 #include <dlbridge/convert.hpp>
 #include <dlbridge/copy.hpp>
+#include <dlbridge/description.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
@@ -21,6 +22,7 @@
 #include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/parallel_copy.hpp>
+#include <dlbridge/requirement.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/tensor.hpp>

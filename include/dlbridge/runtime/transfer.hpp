@@ -9,13 +9,14 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
-#include <dlbridge/check.hpp>
 #include <dlbridge/copy.hpp>
+#include <dlbridge/description.hpp>
 #include <dlbridge/detail/copy_plainly.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/requirement.hpp>
 #include <dlbridge/runtime/detail/device_copy.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
 #include <dlbridge/runtime/detail/events.hpp>
@@ -23,7 +24,6 @@
 #include <dlbridge/runtime/detail/retired.hpp>
 #include <dlbridge/runtime/order.hpp>
 #include <dlbridge/stream.hpp>
-#include <dlbridge/traits.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {

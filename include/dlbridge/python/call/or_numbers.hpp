@@ -6,7 +6,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <dlbridge/check.hpp>
 #include <dlbridge/copy.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/call/detail/number_lists.hpp>
@@ -18,6 +17,7 @@
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/requirement.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

@@ -8,7 +8,6 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/any_tensor.hpp>
-#include <dlbridge/check.hpp>
 #include <dlbridge/convert.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/managed.hpp>
@@ -17,6 +16,7 @@
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/requirement.hpp>
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/view.hpp>
 

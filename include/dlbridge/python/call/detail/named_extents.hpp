@@ -9,7 +9,6 @@
 #include <utility>
 
 #include <dlbridge/agreement.hpp>
-#include <dlbridge/check.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/call/container_argument.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
@@ -18,6 +17,7 @@
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/requirement.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {

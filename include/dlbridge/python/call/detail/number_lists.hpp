@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include <dlbridge/description.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/layout.hpp>
@@ -14,7 +15,6 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/traits.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

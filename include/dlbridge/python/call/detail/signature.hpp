@@ -9,10 +9,10 @@
 #include <type_traits>
 #include <vector>
 
-#include <dlbridge/check.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
 #include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/requirement.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

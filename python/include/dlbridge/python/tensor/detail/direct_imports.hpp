@@ -8,7 +8,6 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/check.hpp>
 #include <dlbridge/copy.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
@@ -25,6 +24,7 @@
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/detail/tensor_streams.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
+#include <dlbridge/requirement.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/view.hpp>

@@ -7,7 +7,6 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
-#include <dlbridge/check.hpp>
 #include <dlbridge/copy.hpp>
 #include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/device.hpp>
@@ -18,6 +17,7 @@
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/detail/tensor_truth.hpp>
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>
+#include <dlbridge/requirement.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {

@@ -1,0 +1,192 @@
+// requirement: what a consumer requires of a tensor, and its form in messages and signatures.
+// layer: tensors
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/dtype.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+/// An extent that accepts every value, in shape<...> and in requirement::extents.
+DLBRIDGE_LOCAL inline constexpr std::int64_t dynamic_extent = -1;
+
+/// An extent with a name, a letter: shape<named<'n'>, 3>. It accepts every value, and extents of
+/// the same name agree: those of one tensor, and those of all arguments of one call of a function
+/// that def, def_fast or require_agreement checks.
+template <char Name>
+constexpr std::int64_t named = dynamic_extent - Name;
+
+namespace detail {
+constexpr bool is_letter(std::int64_t c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+// The name of a required extent, or '\0' for a fixed or dynamic one.
+constexpr char name_of_extent(std::int64_t extent) noexcept {
+  return is_letter(dynamic_extent - extent) ? static_cast<char>(dynamic_extent - extent) : '\0';
+}
+}  // namespace detail
+
+/// A requirement on the strides.
+enum class layout : std::uint8_t {
+  strided,       ///< Any strides.
+  row_major,     ///< Compact, with the last dimension fastest.
+  column_major,  ///< Compact, with the first dimension fastest.
+  compact        ///< Compact, in any order of the dimensions.
+};
+
+/// A requirement on the device: any device, memory that the CPU can access, one device type, or one
+/// device.
+struct device_filter {
+  static constexpr std::int32_t anywhere = -1;
+  static constexpr std::int32_t host = 0;
+  static constexpr std::int32_t any_id = -1;
+  std::int32_t type = host;  ///< anywhere, host, or a value of DLDeviceType.
+  std::int32_t id = any_id;  ///< any_id, or the required ordinal if type is a DLDeviceType.
+
+  constexpr device_filter() noexcept = default;
+  constexpr device_filter(std::int32_t required_type, std::int32_t required_id = any_id) noexcept
+      : type(required_type), id(required_id) {}
+  /// Does not compile: the second value is an ordinal.
+  template <class Type, class = std::enable_if_t<std::is_enum_v<Type>>>
+  constexpr device_filter(std::int32_t, Type) noexcept {
+    static_assert(sizeof(Type) == 0,
+                  "dlbridge: the second value of a device_filter is the ordinal of one device, not "
+                  "another type. For several types write {device_filter::anywhere}, and test "
+                  "view.device()");
+  }
+
+  /// Whether a tensor on the device meets the requirement.
+  constexpr bool accepts(dlbridge::device where) const noexcept {
+    if (type == host) {
+      return is_host_accessible(where);
+    }
+    return type == anywhere || (type == where.type && (id == any_id || id == where.id));
+  }
+};
+
+/// What a consumer requires of a tensor. The default accepts every tensor in memory that the CPU
+/// can access.
+///
+/// @par Lifetime
+/// The requirement points to the extents, which must outlive it.
+struct requirement {
+  static constexpr std::int32_t any_rank = -1;
+
+  dtype type{};                           ///< The dtype; the default, with lanes 0, accepts any.
+  std::int32_t rank = any_rank;           ///< The rank, or any_rank.
+  std::int64_t const* extents = nullptr;  ///< rank extents (also dynamic_extent, named), or null.
+  layout order = layout::strided;         ///< The layout.
+  device_filter where{};                  ///< The device.
+  bool writable = false;                  ///< Whether the memory must be writable.
+  bool converts = false;                  ///< For messages: a copy is made of other real dtypes.
+  std::size_t alignment = 1;              ///< Of the first element, in bytes; a power of two.
+
+  /// Whether any dtype is accepted.
+  constexpr bool any_type() const noexcept { return type.lanes == 0; }
+};
+
+namespace detail {
+// Whether each tensor that meets `known`, which has extents for its rank, meets `need`.
+constexpr bool implies(requirement const& known, requirement const& need) noexcept {
+  bool result =
+      known.type == need.type && known.alignment >= need.alignment &&
+      (known.writable || !need.writable) &&
+      (known.order == need.order || need.order == layout::strided ||
+       (known.order != layout::strided && need.order == layout::compact)) &&
+      (known.where.type == need.where.type || need.where.type == device_filter::anywhere) &&
+      (known.rank == need.rank || need.rank == requirement::any_rank);
+  for (int i = 0; result && i < need.rank; ++i) {
+    result = need.extents[i] == dynamic_extent || need.extents[i] == known.extents[i];
+  }
+  return result;
+}
+
+// Smaller alignments are as a rule those of the element types, and would lengthen every signature.
+constexpr std::size_t max_unstated_alignment = 64;
+
+template <class Text>
+constexpr void append_alignment(Text& text, std::uint64_t bytes) noexcept {
+  text.append(", aligned to ").append_unsigned(bytes).append(bytes == 1 ? " byte" : " bytes");
+}
+
+template <class Text>
+DLBRIDGE_INLINE constexpr void append_required_extents(Text& text, requirement const& need,
+                                                       bool has_extents) noexcept {
+  text.append("[");
+  if (need.rank == requirement::any_rank) {
+    text.append("...");
+  }
+  for (int i = 0; i < need.rank; ++i) {
+    text.append(i == 0 ? "" : ", ");
+    if (!has_extents || need.extents[i] == dynamic_extent) {
+      text.append("*");
+    } else if (need.extents[i] < 0) {
+      char const name[] = {name_of_extent(need.extents[i]), '\0'};
+      text.append(name);
+    } else {
+      text.append_unsigned(static_cast<std::uint64_t>(need.extents[i]));
+    }
+  }
+  text.append("]");
+}
+
+template <class Text>
+DLBRIDGE_INLINE constexpr void append_filter(Text& text, device_filter where) noexcept {
+  if (where.type == device_filter::host) {
+    text.append(" on cpu");
+  } else if (where.type != device_filter::anywhere) {
+    text.append(" on ");
+    bool any_ordinal = false;
+    for (device_row const& each : device_rows) {
+      if (where.id == device_filter::any_id && each.type == where.type) {
+        text.append(each.name);
+        any_ordinal = true;
+      }
+    }
+    if (!any_ordinal) {
+      append_name(text, device(where.type, where.id));
+    }
+  }
+}
+}  // namespace detail
+
+/// Appends a requirement in the form of messages and signatures: "uint8[*, n, 3] on cpu,
+/// writable".
+///
+/// @param text The text to append to.
+/// @param need The requirement.
+/// @param has_extents Whether need.extents is not null. It is a parameter, because g++ with
+///   -fsanitize=undefined cannot compare the pointer in a constant expression.
+/// @return text.
+template <class Text>
+constexpr Text& append_requirement(Text& text, requirement const& need, bool has_extents) noexcept {
+  if (need.any_type()) {
+    text.append("any dtype");
+  } else {
+    append_name(text, need.type);
+  }
+  detail::append_required_extents(text, need, has_extents);
+  detail::append_filter(text, need.where);
+  constexpr char const* orders[] = {"", ", row-major", ", column-major", ", compact"};
+  text.append(orders[static_cast<int>(need.order)]);
+  if (need.writable) {
+    text.append(", writable");
+  }
+  if (need.alignment > detail::max_unstated_alignment) {
+    detail::append_alignment(text, need.alignment);
+  }
+  if (need.converts && need.type.code != kDLBool) {  // no other dtype converts to bool
+    bool const is_integer = need.type.code == kDLInt || need.type.code == kDLUInt;
+    text.append(is_integer ? ", converted from narrower integers" : ", converted from real dtypes");
+  }
+  return text;
+}
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge
