@@ -138,7 +138,7 @@ def emulation() -> Iterator[None]:
 
 
 def main() -> int:
-    packages = (f"g++-{TRIPLE}", "qemu-user")
+    packages = (f"g++-{TRIPLE}", "qemu-user", "googletest")
     if machine.may_install():
         machine.add_packages(*packages)
     if not machine.is_root() or not machine.has_packages(*packages):

@@ -112,6 +112,7 @@ def environment_of(python: Path, name: str) -> Path:
 def modules_of(python: Path, name: str) -> Path:
     """Builds the modules of the tests for an interpreter. Returns their folder."""
     folder = machine.STATE / "build" / f"interpreter-{name}"
+    machine.add_packages("libgtest-dev", "googletest")
     tools = machine.build_tools()
     compiler = machine.find_gcc()
     dlpack = subprocess.check_output(
@@ -123,6 +124,7 @@ def modules_of(python: Path, name: str) -> Path:
         "CMAKE_BUILD_TYPE": "Debug",
         "CMAKE_CXX_FLAGS_DEBUG": "-DNDEBUG",  # assertions of pybind11 fail without memory
         "CMAKE_CXX_STANDARD": "17",
+        "CMAKE_PREFIX_PATH": str(machine.UNPACKED / "usr"),
         "DLBRIDGE_TESTS": "ON",
         "DLBRIDGE_PYTHON": "ON",
         "DLBRIDGE_TEST_DEVICES": "OFF",

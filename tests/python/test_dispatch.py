@@ -281,8 +281,12 @@ class TestNanobind:
             extension.Counted(DOUBLES)
         with pytest.raises(TypeError, match="takes 1 argument, not 2"):
             extension.Counted(FLOATS, FLOATS)
-        with pytest.raises(TypeError, match=r"^Counted\(\) is missing argument 'x'$"):
-            extension.Counted()  # nanobind's own overload without arguments is for pickle
+        # nanobind's own overload without arguments is for pickle. Before CPython 3.11 it is called,
+        # as classes do not inherit nanobind's vectorcall, and nanobind refuses the call afterwards.
+        by_nanobind = sys.version_info < (3, 11)
+        reason = "incompatible function arguments" if by_nanobind else "is missing argument 'x'$"
+        with pytest.raises(TypeError, match=reason):
+            extension.Counted()
         with pytest.raises(
             TypeError, match=r"^Counted\(\) got an unexpected keyword argument 'y'$"
         ):
