@@ -123,12 +123,14 @@ class tensor_argument : public untyped_argument {
   tensor_view view() noexcept { return imported().view(); }
 
   DLBRIDGE_LOCAL static constexpr requirement need = traits::required();
-  // Chosen by the type, so that only converting parameters compile explain_conversion.
-  static constexpr explanation explain = [] {
+  // Only converting parameters compile add_conversion_mismatches.
+  DLBRIDGE_LOCAL static constexpr stated_requirement stated = [] {
     if constexpr (traits::required().converts) {
-      return &dlbridge::detail::explain_conversion;
+      return stated_requirement{&need, required_text<P>::data(), required_text<P>::size(),
+                                &dlbridge::detail::add_conversion_mismatches};
     } else {
-      return &dlbridge::detail::explain_mismatch;
+      return stated_requirement{&need, required_text<P>::data(), required_text<P>::size(),
+                                &dlbridge::detail::add_mismatches};
     }
   }();
 
