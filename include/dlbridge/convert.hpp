@@ -69,7 +69,9 @@ void convert_rows(copy_plan const& plan, char const* from, char* to, Reader read
   constexpr std::int64_t bytes = sizeof(To);
   copy_dimension const row = plan.dimensions[plan.rank - 1];
   auto const convert_row = [&](char const* s, char* d, auto source, auto destination) noexcept {
-    for (std::int64_t i = 0; i < row.extent; ++i) {
+    // A local, as a store through a pointer to char might change what a reference refers to.
+    std::int64_t const count = row.extent;
+    for (std::int64_t i = 0; i < count; ++i) {
       To const number = converted_number<To>(read(s + i * source));
       std::memcpy(d + i * destination, &number, sizeof number);
     }

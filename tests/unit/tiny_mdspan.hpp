@@ -63,7 +63,7 @@ class strided_mapping {
   template <class... Indices>
   index_type operator()(Indices... indices) const noexcept {
     index_type offset = 0;
-    std::size_t i = 0;
+    [[maybe_unused]] std::size_t i = 0;  // unused for rank 0
     ((offset = static_cast<index_type>(offset + static_cast<index_type>(indices) * steps_[i++])),
      ...);
     return offset;

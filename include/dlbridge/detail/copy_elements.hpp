@@ -101,7 +101,9 @@ void copy_scattered(copy_plan& plan, char const* source, char* destination,
     return;
   }
   row_set rows{source, destination, rest.rows, inner};
-  if (inner.extent < 8 && rest.rows.extent > inner.extent) {
+  // The loops are exchanged for short rows of few bytes: each pass goes through the whole memory.
+  std::int64_t const few_bytes = inner.source == 0 ? 48 : 32;
+  if (inner.extent < 8 && inner.extent * Bytes < few_bytes && rest.rows.extent > inner.extent) {
     rows.inner = rest.rows;
     rows.outer = inner;
   }

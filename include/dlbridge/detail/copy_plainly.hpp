@@ -44,7 +44,14 @@ inline void copy_packed(tensor_view const& source, tensor_view const& destinatio
   std::int64_t const bits = element_bits(source.dtype());
   bool const pads = destination.is_padded();
   copy_dimension const& row = plan.dimensions[plan.rank - 1];
+  bool const is_dense = row.source == bits && row.destination == bits && !pads;
   for_each_row(plan, [&](std::int64_t s, std::int64_t d) noexcept {
+    if (is_dense && s % 8 == 0 && d % 8 == 0) {
+      std::int64_t const whole = row.extent * bits / 8;
+      std::memcpy(to + d / 8, from + s / 8, static_cast<std::size_t>(whole));
+      copy_bits(from, s + whole * 8, to, d + whole * 8, row.extent * bits % 8);
+      return;
+    }
     for (std::int64_t i = 0; i < row.extent; ++i, s += row.source, d += row.destination) {
       copy_bits(from, s, to, d, bits);
       if (pads) {  // clears the padding bits of the element
