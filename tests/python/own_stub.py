@@ -1,7 +1,7 @@
 """Writes the docstrings of the compiled module into its stub, from which editors show them.
 
 As a program: python own_stub.py STUB [--write]. Without --write it only says whether the stub has
-them. What Python code cannot describe, such as the methods of a slot, keeps the stub's text.
+them. Special methods have none in the stub, as users call them by operators and functions.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from dlbridge import _core
 Described = Union[ast.Module, ast.ClassDef, ast.FunctionDef]
 # A class that the module does not export, by its name in the stub.
 CLASSES = {"_Flags": type(_core.empty(1, "int8").flags)}
-# The methods of slots have CPython's own docstrings, as `help` shows them for every type.
-SLOT_METHOD = type(object.__init__)
 
 
 class Docstring(NamedTuple):
@@ -31,11 +29,10 @@ class Docstring(NamedTuple):
 
 
 def docstring_of(owner: Any, name: str) -> str | None:
-    """The module's docstring of a class, function, method or attribute; None where it has none."""
+    """The docstring of a class, function, method or attribute that the stub has, or None."""
     found = member(owner, name)
-    if found is None or isinstance(found, SLOT_METHOD) or name == "__new__":
-        return None
-    return inspect.getdoc(found)
+    is_special = name.startswith("__") and name.endswith("__")
+    return None if found is None or is_special else inspect.getdoc(found)
 
 
 def member(owner: Any, name: str) -> Any:
