@@ -11,7 +11,6 @@
 #include <dlbridge/constraints.hpp>
 #include <dlbridge/convert.hpp>
 #include <dlbridge/copy.hpp>
-#include <dlbridge/description.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>

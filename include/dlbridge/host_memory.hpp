@@ -15,11 +15,11 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
-#include <dlbridge/description.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/layout.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/traits.hpp>
 #include <dlbridge/validate.hpp>
 #include <dlbridge/view.hpp>
 

@@ -10,7 +10,6 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
 #include <dlbridge/copy.hpp>
-#include <dlbridge/description.hpp>
 #include <dlbridge/detail/copy_plainly.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
@@ -24,6 +23,7 @@
 #include <dlbridge/runtime/detail/retired.hpp>
 #include <dlbridge/runtime/order.hpp>
 #include <dlbridge/stream.hpp>
+#include <dlbridge/traits.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {

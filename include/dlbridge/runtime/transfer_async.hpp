@@ -9,7 +9,6 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/copy.hpp>
-#include <dlbridge/description.hpp>
 #include <dlbridge/detail/copy_plainly.hpp>
 #include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/device.hpp>
@@ -25,6 +24,7 @@
 #include <dlbridge/runtime/transfer.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
+#include <dlbridge/traits.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {

@@ -8,7 +8,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <dlbridge/description.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/managed.hpp>
@@ -17,6 +16,7 @@
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/tensor.hpp>
+#include <dlbridge/traits.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {

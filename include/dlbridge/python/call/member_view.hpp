@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <dlbridge/builder.hpp>
-#include <dlbridge/description.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/call/detail/export_path.hpp>
@@ -13,6 +12,7 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/tensor.hpp>
+#include <dlbridge/traits.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <utility>
 
-#include <dlbridge/description.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
@@ -21,6 +20,7 @@
 #include <dlbridge/python/import/detail/work_stream.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>
+#include <dlbridge/traits.hpp>
 #include <dlbridge/validate.hpp>
 #include <dlbridge/view.hpp>
 

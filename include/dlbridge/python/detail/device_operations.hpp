@@ -6,13 +6,13 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/description.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/api.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
+#include <dlbridge/traits.hpp>
 #include <dlbridge/version.hpp>
 #include <dlbridge/view.hpp>
 

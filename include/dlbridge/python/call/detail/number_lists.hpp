@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <utility>
 
-#include <dlbridge/description.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/layout.hpp>
@@ -15,6 +14,7 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/traits.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

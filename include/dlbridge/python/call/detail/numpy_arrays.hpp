@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <utility>
 
-#include <dlbridge/description.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/managed.hpp>
@@ -20,6 +19,7 @@
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
+#include <dlbridge/traits.hpp>
 #include <dlbridge/version.hpp>
 #include <dlbridge/view.hpp>
 

@@ -9,7 +9,6 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
 #include <dlbridge/check.hpp>
-#include <dlbridge/description.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
@@ -25,6 +24,7 @@
 #include <dlbridge/python/tensor/detail/import_functions.hpp>
 #include <dlbridge/python/tensor/detail/tensor_shapes.hpp>
 #include <dlbridge/stream.hpp>
+#include <dlbridge/traits.hpp>
 #include <dlbridge/validate.hpp>
 #include <dlbridge/view.hpp>
 

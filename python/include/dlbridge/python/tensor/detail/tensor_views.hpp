@@ -8,7 +8,6 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
-#include <dlbridge/description.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
@@ -18,6 +17,7 @@
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/shared.hpp>
+#include <dlbridge/traits.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
