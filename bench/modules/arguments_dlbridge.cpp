@@ -4,6 +4,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,14 @@ static void add_result(pybind11::module_& m, std::string const& name) {
   dlbridge::def(m, ("to_" + name).c_str(), [] { return make(); }, dlbridge::returns{Library});
 }
 
+// A function with an overload for each dtype.
+template <class... Elements>
+static void add_overloads(pybind11::module_& m) {
+  (dlbridge::def(
+       m, "of_ten", [](dlbridge::tensor_span<Elements const>) {}, pybind11::arg("x")),
+   ...);
+}
+
 PYBIND11_MODULE(arguments_dlbridge, m) {
   using t = any_floats;
   dlbridge::init(m);
@@ -47,6 +56,8 @@ PYBIND11_MODULE(arguments_dlbridge, m) {
   m.def("caster3", [](t, t, t) {});
   dlbridge::def(m, "def", [](t) {}, pybind11::arg("x"));
   dlbridge::def(m, "def3", [](t, t, t) {});
+  add_overloads<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                std::uint32_t, std::uint64_t, double, float>(m);
   dlbridge::def_fast(m, "like", [](owned_matrix x) { return x.empty_like<float>(); }, {"x"});
   add_result<dlbridge::library::dlbridge>(m, "dlbridge");
   add_result<dlbridge::library::numpy>(m, "numpy");

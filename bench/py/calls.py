@@ -209,6 +209,8 @@ def add_arguments(calls: Calls, libraries: Libraries, arrays: dict[str, Any]) ->
               arrays["Tensor"])  # fmt: skip
     if "torch" in arrays:
         calls.add(f"{takes} torch", "def_fast owned(torch)", ours.fast_owned, arrays["torch"])
+    calls.add(f"{takes} Tensor", "def, the last of ten overloads(Tensor)", ours.of_ten,
+              arrays["Tensor"])  # fmt: skip
     wrong = np.zeros(6)
     calls.add(f"{takes} ndarray", "def_fast refuses a dtype", ours.fast, wrong, fails=True)
 

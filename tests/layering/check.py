@@ -75,7 +75,7 @@ STANDARD = re.compile(r"[a-z_]+$")  # <vector>, <type_traits>; C headers are spe
 PLAIN_CALLS = re.compile(
     r"""_?Py( \w+_(Check|CheckExact|GET_ITEM|GET_LENGTH|GET_SIZE|GET_BUFFER|SET_ITEM|AS_STRING)
     | Long_From\w+ | Bool_FromLong | Float_(FromDouble | AS_DOUBLE) | _(SET_)?TYPE | _X?INCREF
-    | _IsInitialized | _?_IsFinalizing | _atomic_load_uint_relaxed
+    | _IsInitialized | _?_IsFinalizing | _atomic_load_(uint | ptr)_relaxed
     | Err_(Occurred | ExceptionMatches | GivenExceptionMatches | GetRaisedException | Fetch)
     | Type_HasFeature | ThreadState_(GetUnchecked | UncheckedGet) | Capsule_IsValid
     | GILState_(Check | GetThisThreadState) | Eval_SaveThread

@@ -7,6 +7,7 @@ unwinding of its stack. `storm()` runs many such processes and returns those tha
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import random
 import subprocess
@@ -89,6 +90,17 @@ def call(binding: str, function: str) -> Callable[[], Step]:
     return make
 
 
+def call_without_gil(module: str) -> Callable[[], Step]:
+    def make() -> Step:
+        import producers
+
+        called: Any = importlib.import_module(module).without_gil
+        x = producers.Producer(shape=(3,))
+        return lambda: called(x, x) if module == "extension" else called(x)
+
+    return make
+
+
 def refuse_call(binding: str) -> Callable[[], Step]:
     def make() -> Step:
         import extension
@@ -115,6 +127,8 @@ KINDS: dict[str, Callable[[], Step]] = {
     **{f"{name}_{binding}": call(binding, name)
        for binding in ("by_def", "by_pybind11", "by_fast")
        for name in ("sum", "doubled", "totals") if (binding, name) != ("by_fast", "totals")},
+    "guarded_by_pybind11": call_without_gil("extension"),
+    "guarded_by_nanobind": call_without_gil("nanobind_extension"),
     **{f"refuse_{binding}": refuse_call(binding)
        for binding in ("by_def", "by_pybind11", "by_fast")},
 }  # fmt: skip

@@ -191,6 +191,38 @@ def test_an_overload_that_plain_bindings_added(extension: Any) -> None:
         extension.plain_rows(each for each in [DOUBLES])
 
 
+class FailingNumber:
+    """Raises while it becomes a number, which the binding libraries do not pass on."""
+
+    def __init__(self, exception: BaseException) -> None:
+        self.exception = exception
+
+    def __float__(self) -> float:
+        raise self.exception
+
+
+@pytest.mark.parametrize("module", ["extension", "nanobind_extension"])
+class TestNumbers:
+    def test_an_exception_that_ends_a_call_reaches_the_caller(self, module: str) -> None:
+        scale = importlib.import_module(module).scale
+        for exception in (KeyboardInterrupt(), MemoryError(), RecursionError()):
+            with pytest.raises(type(exception)):
+                scale(FLOATS.copy(), FailingNumber(exception))
+
+    def test_another_exception_is_the_cause(self, module: str) -> None:
+        scale = importlib.import_module(module).scale
+        with pytest.raises(TypeError, match="'factor': RuntimeError: no value") as raised:
+            scale(FLOATS.copy(), FailingNumber(RuntimeError("no value")))
+        assert isinstance(raised.value.__cause__, RuntimeError)
+        with pytest.raises(TypeError, match="'factor': OverflowError: int too large"):
+            scale(FLOATS.copy(), 10**400)
+
+    def test_an_object_that_is_no_number_has_none(self, module: str) -> None:
+        scale = importlib.import_module(module).scale
+        with pytest.raises(TypeError, match=r"'factor': expected .*; got '1.5' \(str\)"):
+            scale(FLOATS.copy(), "1.5")
+
+
 @pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
 class TestPybind11:
     def test_bytes_are_text_as_for_pybind11(self) -> None:

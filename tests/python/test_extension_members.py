@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import gc
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable
 
 import numpy as np
 import pytest
+from cpython_build import FREE_THREADED
 
 import dlbridge
 from extension import members
@@ -154,6 +156,26 @@ def test_an_iterator_keeps_its_object_alive() -> None:
     assert [type(each) for each in Table(numbers()).arrays()] == [np.ndarray] * 2
     squares = [np.asarray(each).tolist() for each in Table(1, 1).squares()]
     assert squares == [[0], [1], [4]]
+
+
+def test_threads_share_an_iterator() -> None:
+    # A first use by several threads, and an end that each of them meets. Without the GIL an item
+    # may come twice, as from iterators of Python, but none beyond the last one.
+    iterator = iter(Table(numbers(500, 1)))
+    with ThreadPoolExecutor(4) as pool:
+        parts = list(
+            pool.map(lambda _: [float(np.asarray(each)[0]) for each in iterator], range(4))
+        )
+    assert {value for part in parts for value in part} <= set(range(500))
+    assert sum(map(len, parts)) == 500 or FREE_THREADED
+
+
+def test_the_function_of_an_iterator_checks_its_index() -> None:
+    item = iter(Table(numbers(3, 2))).__reduce__()[1][0]
+    assert np.asarray(item(2)).tolist() == numbers(3, 2)[2].tolist()
+    for i in (3, 10**9, 2**64 - 1):
+        with pytest.raises(StopIteration):
+            item(i)
 
 
 def test_a_class_with_eq_is_not_hashable() -> None:

@@ -329,7 +329,7 @@ def test_an_iterator_keeps_its_object_alive() -> None:
     item = iter(extension.Table(matrix(3, 2))).__reduce__()[1][0]
     assert np.asarray(item(2)).tolist() == matrix(3, 2)[2].tolist()
     for i in (3, 10**9, 2**64 - 1):
-        with pytest.raises(IndexError, match="no such item"):
+        with pytest.raises(StopIteration):
             item(i)
     with pytest.raises(BufferError, match="extents of 0 and above"):
         list(extension.Table(matrix()).broken())

@@ -55,6 +55,13 @@ def test_each_kind_of_buffer(extension: Any, buffer: Any) -> None:
     assert extension.count_bits(buffer) == 24
 
 
+@pytest.mark.parametrize("date", [np.datetime64("2020-01-01"), np.timedelta64(300, "s")])
+def test_a_date_is_no_buffer(extension: Any, date: Any) -> None:
+    for function in (extension.sum_bytes, extension.sum_converted_buffer):
+        with pytest.raises(TypeError, match=r"a typestr of one native number; got '<[Mm]8"):
+            function(date)
+
+
 def test_producers_are_accepted_as_before(extension: Any) -> None:
     x = np.array([1, 2, 3], np.uint8)
     assert extension.sum_bytes(x) == extension.sum_bytes(dlbridge.from_dlpack(x)) == 6

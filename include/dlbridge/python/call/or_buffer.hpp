@@ -59,7 +59,7 @@ struct parameter<or_buffer<P>> : parameter<P> {
         return parameter<P>::import_other(object);
       }
     }
-    return from_buffer(object);
+    return detail::is_no_date(object) ? from_buffer(object) : managed_tensor();
   }
 
  private:

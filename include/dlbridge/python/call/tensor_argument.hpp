@@ -57,6 +57,9 @@ class tensor_argument : public untyped_argument {
     return import_and_check();
   }
 
+  /// @return whether a tensor meets the requirement
+  static bool accepts(tensor_view const& view) noexcept { return meets(view, checked()); }
+
   /// The same without a conversion, also for a parameter that converts.
   load_result load_exactly(PyObject* object) noexcept {
     object_ = object;

@@ -79,8 +79,8 @@ template <class At>
   ::nanobind::handle const map(reinterpret_cast<PyObject*>(&PyMap_Type));
   ::nanobind::handle const range(reinterpret_cast<PyObject*>(&PyRange_Type));
   ::nanobind::object const item = ::nanobind::cpp_function([owner, count, at, as](std::size_t i) {
-    if (i >= count) {  // Python code can get the function from the iterator
-      throw ::nanobind::index_error("the iterator has no such item");
+    if (i >= count) {  // threads that share the iterator may pass its end
+      throw ::nanobind::stop_iteration();
     }
     return python::on_nanobind::item_of(at(i), owner, as);
   });

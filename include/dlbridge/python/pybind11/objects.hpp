@@ -43,33 +43,16 @@ P cast(pybind11::handle object, char const* name = nullptr) {
 
 namespace python {
 namespace on_pybind11 {
-// A C++ iterator over at(0), at(1), ..., whose values are Python objects.
-template <class At>
-class indexed_iterator {
- public:
-  indexed_iterator(py::object owner, At at, std::optional<returns> as, std::size_t i)
-      : owner_(std::move(owner)), at_(std::move(at)), as_(as), i_(i) {}
-  py::object operator*() const {
-    library const* const target = as_ ? &as_->which : nullptr;
-    auto value = at_(i_);
-    if constexpr (std::is_same_v<decltype(value), member_view>) {
-      return checked(give_view(value, owner_.ptr(), nullptr, target));
-    } else {
-      return checked(python::give_result(std::move(value), nullptr, target));
-    }
+// An item of an iterator over the tensors of an object.
+template <class Tensor>
+py::object item_of(Tensor&& value, py::handle owner, std::optional<returns> const& as) {
+  library const* const target = as ? &as->which : nullptr;
+  if constexpr (std::is_same_v<std::decay_t<Tensor>, member_view>) {
+    return checked(give_view(value, owner.ptr(), nullptr, target));
+  } else {
+    return checked(python::give_result(std::forward<Tensor>(value), nullptr, target));
   }
-  indexed_iterator& operator++() {
-    ++i_;
-    return *this;
-  }
-  bool operator==(indexed_iterator const& other) const { return i_ == other.i_; }
-
- private:
-  py::object owner_;
-  At at_;
-  std::optional<returns> as_;
-  std::size_t i_;
-};
+}
 }  // namespace on_pybind11
 }  // namespace python
 
@@ -91,9 +74,17 @@ class DLBRIDGE_LOCAL tensor_iterator : public pybind11::iterator {
 template <class At>
 tensor_iterator make_iterator(pybind11::object owner, std::size_t count, At at,
                               std::optional<returns> as = {}) {
-  using iterator = python::on_pybind11::indexed_iterator<At>;
-  return tensor_iterator(
-      pybind11::make_iterator(iterator(owner, at, as, 0), iterator(owner, at, as, count)));
+  // Not pybind11::make_iterator: its state is not protected where several threads use one iterator
+  // without the GIL, and two threads that use it first register its class twice.
+  pybind11::handle const map(reinterpret_cast<PyObject*>(&PyMap_Type));
+  pybind11::handle const range(reinterpret_cast<PyObject*>(&PyRange_Type));
+  pybind11::cpp_function const item([owner, count, at, as](std::size_t i) {
+    if (i >= count) {  // threads that share the iterator may pass its end
+      throw pybind11::stop_iteration();
+    }
+    return python::on_pybind11::item_of(at(i), owner, as);
+  });
+  return tensor_iterator(map(item, range(count)));
 }
 
 }  // namespace DLBRIDGE_ABI

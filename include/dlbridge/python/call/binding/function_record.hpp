@@ -43,6 +43,10 @@ struct function_record {
   // exception set for one that ends the call.
   using exact_test = bool (*)(PyObject*);
   exact_test const* exact_tests = nullptr;
+  // Whether the function may accept an object for a tensor parameter, or null where its call tells;
+  // null if no parameter has a test.
+  using tensor_test = bool (*)(overload_call&, PyObject*);
+  tensor_test const* tensor_tests = nullptr;
   std::size_t positional_count = 0;  // of the parameters before *args, or of all
   std::size_t parameter_count = 0;
   function_record* older_inserted = nullptr;
@@ -82,6 +86,18 @@ struct function_record {
       }
     }
     return false;
+  }
+
+  /// @return false if a tensor among the positional arguments, which `call` imports, does not fit
+  bool may_accept(overload_call& call, PyObject* const* args, std::size_t count) const noexcept {
+    if (tensor_tests == nullptr || count > positional_count) {
+      return true;
+    }
+    std::size_t i = 0;
+    while (i < count && (tensor_tests[i] == nullptr || tensor_tests[i](call, args[i]))) {
+      ++i;
+    }
+    return i == count;
   }
 
   /// @return the position of parameter i in messages, counted from 1. Methods do not count the

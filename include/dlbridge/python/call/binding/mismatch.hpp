@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
@@ -99,10 +100,32 @@ DLBRIDGE_COLD void set_integer_mismatch(PyObject* object, char const* alternativ
   set_mismatch(expected.get(), object, "");
 }
 
-// Sets the TypeError of an argument for a parameter of type T.
+// Sets what an object raises as a number of the type, unless that is a plain TypeError: the casters
+// of the binding libraries drop it.
+DLBRIDGE_COLD inline bool raises_as_number(PyObject* object, bool is_integer) noexcept {
+  if (is_integer) {
+    ref::steal(api<PyNumber_Index>(object));
+  } else {
+    api<PyFloat_AsDouble>(object);
+  }
+  ref exception = take_exception();
+  bool const raises =
+      exception && reinterpret_cast<PyObject*>(Py_TYPE(exception.get())) != PyExc_TypeError;
+  if (raises) {
+    set_exception(std::move(exception));
+  }
+  return raises;
+}
+
+// Sets the exception of an argument for a parameter of type T: a TypeError, or its own.
 template <class T>
 DLBRIDGE_COLD void set_mismatch_of(PyObject* expected, PyObject* object,
                                    char const* headers) noexcept {
+  if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && !is_character<T>) {
+    if (raises_as_number(object, std::is_integral_v<T>)) {
+      return;
+    }
+  }
   if constexpr (is_bounded<T>) {
     set_integer_mismatch<T>(object, "");
   } else if constexpr (is_optional_bounded<T>) {

@@ -13,6 +13,7 @@
 #include <dlbridge/python/call/binding/refused_call.hpp>
 #include <dlbridge/python/call/detail/read_iterators.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
+#include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -71,13 +72,30 @@ class overload_call {
   /// imported it already.
   template <class P>
   bool load(tensor_argument<P>& argument, PyObject* object) noexcept {
-    entry* const source = entry_for(object);
+    entry* const source = find_or_import(object, true);
     if (source == nullptr) {
       api<PyErr_NoMemory>();
       argument.refuse(object, take_exception());
       return false;
     }
     return argument.load_shared(object, source->tensor, source->exception);
+  }
+
+  /// Whether a candidate may accept an object for parameter P. False without a reason, which
+  /// explain() finds if no candidate accepts the call: the object is none of a tensor, or its
+  /// tensor does not meet the requirement.
+  template <class P>
+  bool may_accept(PyObject* object) noexcept {
+    if constexpr (can_test<P>()) {
+      bool const is_none = parameter<P>::optional && object == Py_None;
+      entry* const source =
+          is_none || accepted_ || is_raw_capsule(object) ? nullptr : find_or_import(object, false);
+      return source == nullptr ||
+             (source->exception ? !refusals::is_refusal(source->exception)
+                                : tensor_argument<P>::accepts(source->tensor.view()));
+    } else {
+      return true;
+    }
   }
 
   /// The iterators that the candidates have read.
@@ -243,12 +261,24 @@ class overload_call {
     std::unique_ptr<kept_reason> next{};
   };
 
-  // Imports an object twice if it is passed as two arguments, as each may move its tensor out.
+  // Whether the tensor alone decides whether a parameter accepts an object.
+  template <class P>
+  static constexpr bool can_test() noexcept {
+    if constexpr (is_tensor_parameter<P>) {
+      return !parameter<P>::takes_others && !parameter<P>::required().converts;
+    } else {
+      return false;
+    }
+  }
+  // A raw capsule is imported by the first candidate that the binding library enters.
+  static bool is_raw_capsule(PyObject* object) noexcept { return PyCapsule_CheckExact(object); }
+
+  // Imports an object twice if it is used as two arguments, as each may move its tensor out.
   // Returns null without memory for the entry.
-  DLBRIDGE_NOINLINE entry* entry_for(PyObject* object) noexcept {
+  DLBRIDGE_NOINLINE entry* find_or_import(PyObject* object, bool to_use) noexcept {
     for (entry* each = imports_.get(); each != nullptr; each = each->next.get()) {
-      if (each->object == object && !each->in_use) {
-        each->in_use = true;
+      if (each->object == object && !(each->in_use && to_use)) {
+        each->in_use = each->in_use || to_use;
         return each;
       }
     }
@@ -257,7 +287,7 @@ class overload_call {
       return nullptr;
     }
     fresh->object = object;
-    fresh->in_use = true;
+    fresh->in_use = to_use;
     if (!fresh->tensor.import_object(object, import_mode::own,
                                      device_filter{device_filter::anywhere})) {
       fresh->exception = take_exception();

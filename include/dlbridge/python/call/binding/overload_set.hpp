@@ -110,11 +110,12 @@ class overload_set : public function_state {
         if (is_converted && PyErr_Occurred() != nullptr) {
           return nullptr;
         }
-        if (is_converted == converts) {
+        bool const is_tried = is_converted == converts;
+        if (is_tried && each->record->may_accept(state, args, size)) {
           result = state.try_candidate(i, each->function.get(), *each->record, args, size, keywords,
                                        done);
-        } else if (!converts) {
-          left_out = true;
+        } else if (is_tried || !converts) {
+          left_out = left_out || !is_tried;
           done = !state.leave_out(i);
         }
         if (done) {

@@ -166,7 +166,7 @@ class refusals {
     if (!is_ascii(text)) {
       return ref::steal(api<PyUnicode_DecodeUTF8>(text.c_str(), size, "replace"));
     }
-    ref copy = ref::steal(api<PyUnicode_New>(size, 127));  // takes half the time of decoding
+    ref copy = ref::steal(api<PyUnicode_New>(size, 127U));  // takes half the time of decoding
     if (copy) {
       std::memcpy(PyUnicode_1BYTE_DATA(copy.get()), text.c_str(), text.size());
     }

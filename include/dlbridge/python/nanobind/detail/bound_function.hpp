@@ -214,7 +214,7 @@ struct type_caster<dlbridge::python::on_nanobind::shared_argument<P>> {
   bool from_python(handle source, Flags flags, cleanup_list* call) noexcept {
     value.object = source.ptr();
     value.call = dlbridge::python::on_nanobind::shared_call(call, flags, source.ptr());
-    return true;
+    return value.call == nullptr || value.call->template may_accept<P>(source.ptr());
   }
   operator Value() const noexcept { return value; }
   Value value{};

@@ -23,7 +23,11 @@ struct guard_of {
 };
 template <class... Guards, class... Others>
 struct guard_of<nb::call_guard<Guards...>, Others...> {
-  using type = typename nb::call_guard<Guards...>::type;
+  // gil_release for gil_scoped_release, whose destructor ends the process when CPython up to 3.13
+  // unwinds a thread at its end.
+  using type =
+      typename nb::call_guard<std::conditional_t<std::is_same_v<Guards, nb::gil_scoped_release>,
+                                                 gil_release, Guards>...>::type;
 };
 template <class Other, class... Others>
 struct guard_of<Other, Others...> : guard_of<Others...> {};
@@ -36,7 +40,9 @@ template <class Extra>
 constexpr bool is_releasing = false;
 template <class... Guards>
 constexpr bool is_releasing<nb::call_guard<Guards...>> =
-    (std::is_same_v<Guards, nb::gil_scoped_release> || ...);
+    ((std::is_base_of_v<nb::gil_scoped_release, Guards> ||
+      std::is_base_of_v<gil_release, Guards>) ||
+     ...);
 
 // Whether an extra is an nb::arg, and whether that has a default value.
 template <class Extra, class = void>

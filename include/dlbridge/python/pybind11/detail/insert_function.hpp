@@ -3,6 +3,7 @@
 // layer: bindings
 #pragma once
 
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -43,13 +44,13 @@ inline ref function_of(PyObject* attribute) noexcept {
 
 // The record of the last function that def inserted, which links to the older ones. An attribute of
 // the module could hold them, but generated stubs would list it.
-DLBRIDGE_LOCAL inline function_record*& newest_inserted() noexcept {
-  static function_record* record = nullptr;
+DLBRIDGE_LOCAL inline std::atomic<function_record*>& newest_inserted() noexcept {
+  static std::atomic<function_record*> record{nullptr};
   return record;
 }
 // The record of a Python function, or null if def did not bind it.
 inline function_record* find_record(PyObject* function) noexcept {
-  function_record* each = newest_inserted();
+  function_record* each = newest_inserted().load(std::memory_order_acquire);
   while (each != nullptr && each->function != function) {
     each = each->older_inserted;
   }
@@ -98,6 +99,15 @@ DLBRIDGE_COLD inline ref texts_of(bound_record const& record) noexcept {
   return texts;
 }
 
+// Adds a candidate to an overload set. A call enters each candidate that is an operator, as its
+// refusal makes the result NotImplemented, or that has an overload of a plain m.def.
+DLBRIDGE_COLD inline bool add_candidate(overload_set& set, ref function, bound_record& record) {
+  if (record.pybind11_record->is_operator || record.has_plain_overload()) {
+    record.tensor_tests = nullptr;
+  }
+  return set.add(std::move(function), record, texts_of(record));
+}
+
 // Replaces a function of def by an overload set with that function as its first candidate. Null
 // with an exception set on failure.
 DLBRIDGE_COLD inline overload_set* replace_by_set(PyObject* scope, char const* name,
@@ -119,8 +129,7 @@ DLBRIDGE_COLD inline overload_set* replace_by_set(PyObject* scope, char const* n
                   : ref();
   ref const attribute = function ? as_attribute(function.get(), kind) : ref();
   overload_set* const set = attribute ? overload_set::of(function.get()) : nullptr;
-  bool const done = set != nullptr &&
-                    set->add(ref::borrow(first->function), *first, texts_of(*first)) &&
+  bool const done = set != nullptr && add_candidate(*set, ref::borrow(first->function), *first) &&
                     set_own_attribute(scope, name, attribute.get()) == 0;
   return done ? set : nullptr;
 }
@@ -169,7 +178,10 @@ DLBRIDGE_COLD inline bool insert_function(PyObject* scope, char const* name, ref
     record.function =
         kind == binding_kind::method ? PyInstanceMethod_Function(fresh.get()) : function.get();
     static_cast<void>(function.release());  // never freed
-    record.older_inserted = std::exchange(newest_inserted(), &record);
+    record.older_inserted = newest_inserted().load(std::memory_order_relaxed);
+    while (!newest_inserted().compare_exchange_weak(record.older_inserted, &record,
+                                                    std::memory_order_release)) {
+    }
     return true;
   }
   if (is_other_kind(attribute.get(), kind)) {
@@ -179,7 +191,7 @@ DLBRIDGE_COLD inline bool insert_function(PyObject* scope, char const* name, ref
   ref const existing = function_of(attribute.get());
   overload_set* set = existing ? overload_set::of(existing.get()) : nullptr;
   set = set != nullptr || !existing ? set : replace_by_set(scope, name, existing.get(), kind);
-  return set != nullptr && set->add(std::move(function), record, texts_of(record));
+  return set != nullptr && add_candidate(*set, std::move(function), record);
 }
 
 }  // namespace on_pybind11

@@ -40,12 +40,27 @@ constexpr bool is_guard<py::call_guard<Guards...>> = true;
 
 struct releases_gil {
   template <class Guard>
-  static constexpr bool in = std::is_same_v<Guard, py::gil_scoped_release>;
+  static constexpr bool in =
+      std::is_base_of_v<py::gil_scoped_release, Guard> || std::is_base_of_v<gil_release, Guard>;
 };
 template <class Extra>
 constexpr bool is_releasing = false;
 template <class... Guards>
 constexpr bool is_releasing<py::call_guard<Guards...>> = (releases_gil::in<Guards> || ...);
+
+// The guards that def applies: gil_release for gil_scoped_release, whose destructor ends the
+// process when CPython up to 3.13 unwinds a thread at its end.
+template <class Guard>
+using applied_guard =
+    std::conditional_t<std::is_same_v<Guard, py::gil_scoped_release>, gil_release, Guard>;
+template <class Extra>
+struct with_applied_guards {
+  using type = Extra;
+};
+template <class... Guards>
+struct with_applied_guards<py::call_guard<Guards...>> {
+  using type = py::call_guard<applied_guard<Guards>...>;
+};
 
 template <class Extra>
 void add_extra(function_record& record, Extra const& extra) {
@@ -65,11 +80,12 @@ void add_extra(function_record& record, Extra const& extra) {
 // What a record keeps of a signature. It is constant data, so that the code that reads it does not
 // depend on the signature.
 struct signature_facts {
-  std::size_t count;                               // of the parameters
-  std::size_t positional_count;                    // of those before py::args, or of all
-  argument_check const* checks;                    // of each parameter
-  function_record::exact_test const* exact_tests;  // of each parameter; null if none has a test
-  bool const* is_pack;                             // whether a parameter is py::args or py::kwargs
+  std::size_t count;                                 // of the parameters
+  std::size_t positional_count;                      // of those before py::args, or of all
+  argument_check const* checks;                      // of each parameter
+  function_record::exact_test const* exact_tests;    // of each parameter; null if none has a test
+  function_record::tensor_test const* tensor_tests;  // of each parameter; null if none has a test
+  bool const* is_pack;             // whether a parameter is py::args or py::kwargs
   std::uint64_t required_tensors;  // a bit for each of the first 64 parameters that imports
                                    // tensors, and refuses None
 };
@@ -98,6 +114,17 @@ constexpr function_record::exact_test exact_test_of() noexcept {
   }
 }
 
+template <class P>
+constexpr function_record::tensor_test tensor_test_of() noexcept {
+  if constexpr (is_tensor_parameter<std::decay_t<P>>) {
+    return [](overload_call& call, PyObject* object) {
+      return call.may_accept<std::decay_t<P>>(object);
+    };
+  } else {
+    return nullptr;
+  }
+}
+
 template <class Signature>
 struct facts_of;
 template <class Result, class... Parameters>
@@ -109,6 +136,7 @@ struct facts_of<Result(Parameters...)> {
                                     false};
     // Not by the pointers: GCC with -fsanitize=undefined compares them only at run time.
     constexpr bool has_tests = (has_exact_test<Parameters> || ...);
+    constexpr bool has_tensors = (is_tensor_parameter<std::decay_t<Parameters>> || ...);
     std::size_t positional_count = 0;
     while (positional_count < sizeof...(Parameters) && !is_args[positional_count]) {
       ++positional_count;
@@ -121,6 +149,7 @@ struct facts_of<Result(Parameters...)> {
             positional_count,
             checks,
             has_tests ? exact_tests : nullptr,
+            has_tensors ? tensor_tests : nullptr,
             is_pack,
             bits};
   }
@@ -135,6 +164,8 @@ struct facts_of<Result(Parameters...)> {
       nullptr};
   DLBRIDGE_LOCAL static constexpr function_record::exact_test exact_tests[] = {
       exact_test_of<Parameters>()..., nullptr};
+  DLBRIDGE_LOCAL static constexpr function_record::tensor_test tensor_tests[] = {
+      tensor_test_of<Parameters>()..., nullptr};
   DLBRIDGE_LOCAL static constexpr bool is_pack[] = {
       (is_args_type<Parameters> || std::is_base_of_v<py::kwargs, std::decay_t<Parameters>>)...,
       false};
@@ -167,6 +198,7 @@ DLBRIDGE_COLD inline std::unique_ptr<bound_record> make_record(char const* displ
   }
   record->checks = facts.checks;
   record->exact_tests = facts.exact_tests;
+  record->tensor_tests = facts.tensor_tests;
   record->positional_count = facts.positional_count;
   record->parameter_count = facts.count;
   return record;
@@ -190,7 +222,7 @@ template <class Callee, class... Extra>
 made_function make_function(Callee callee, char const* name, char const* display_name,
                             Extra const&... extra) {
   using signature = typename binding::call_signature<Callee>::type;
-  using guard = py::detail::extract_guard_t<Extra...>;
+  using guard = py::detail::extract_guard_t<typename with_applied_guards<Extra>::type...>;
   binding::check_signature<call_traits, (is_releasing<Extra> || ...), signature>();
   constexpr signature_facts facts = facts_of<signature>::get();
   std::unique_ptr<bound_record> record = make_record(display_name, facts);

@@ -313,12 +313,21 @@ inline bool read_producer_version(tensor_object& self, version& out) noexcept {
   return m.kind() == struct_kind::versioned;
 }
 
+// Whether there are weak references. Without the GIL, another thread may remove the last one.
+inline bool has_weak_references(tensor_object& self) noexcept {
+#if defined(Py_GIL_DISABLED)
+  return _Py_atomic_load_ptr_relaxed(&self.weak_references) != nullptr;
+#else
+  return self.weak_references != nullptr;
+#endif
+}
+
 /// Implements tp_dealloc. The pending exception is put aside while a foreign deleter runs.
 inline void destroy_tensor(PyObject* object) noexcept {
   tensor_object& self = tensor_in(object);
   {
     error_keeper const pending;
-    if (self.weak_references != nullptr) {
+    if (has_weak_references(self)) {
       api<PyObject_ClearWeakRefs>(object);
     }
     self.shared.~shared_tensor();
