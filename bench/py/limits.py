@@ -82,7 +82,7 @@ ARGUMENTS = (
     Limit("def_fast-ndarray-nanobind", "def_fast(ndarray)", "nanobind ndarray(ndarray)", None),
     Limit("def_fast-ndarray-tvm_ffi", "def_fast(ndarray)", "tvm_ffi nop(ndarray)", None),
     Limit("def_fast-refusal", "def_fast refuses a dtype", "def_fast(Tensor)", 20.0),
-    Limit("def-overloads", "def, the last of ten overloads(Tensor)", "def(Tensor)", 10.0, gate=True),
+    Limit("caster-overloads", "def, the last of ten overloads(Tensor)", "def(Tensor)", 10.0, gate=True),
     Limit("caster-no-op", "caster(Tensor)", "pybind11 no-op(Tensor)", 1.55, gate=True),
     Limit("caster-nanobind", "caster(Tensor)", "nanobind ndarray(Tensor)", 0.72),
     Limit("caster3-tvm_ffi", "caster(Tensor x3)", "tvm_ffi nop(Tensor x3)", 0.45),

@@ -26,9 +26,13 @@ void add(Bind bind) {
         return 10 * x.index() + (x.index() == 0 ? std::get<0>(x).size() : std::get<1>(x).size());
       },
       "x");
+  // A variant, as a call of several overloads imports its tensors before it reads containers.
   bind(
       "extent_after",
-      [](std::vector<span> const& x, vector<float> const&) { return x.at(0).extent(0); }, "x", "y");
+      [](std::vector<span> const& x, std::variant<vector<float>, double> const&) {
+        return x.at(0).extent(0);
+      },
+      "x", "y");
   bind("extent_after", [](int, int, int) { return std::int64_t{0}; }, "x", "y", "z");
   bind(
       "extent_in_tuple",

@@ -35,7 +35,7 @@ def test_the_stub_has_the_docstrings_of_the_module() -> None:
     """tests/python/own_stub.py writes them."""
     stub = Path(dlbridge.__file__).with_name("_core.pyi").read_text()
     assert own_stub.with_docstrings(stub) == stub
-    other = stub.replace("Return a NumPy array on the same memory.", "Return an array.")
+    other = stub.replace("Return a NumPy array on the same memory, as np.asarray.", "Return it.")
     assert other != stub == own_stub.with_docstrings(other)
 
 
