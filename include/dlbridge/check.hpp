@@ -100,15 +100,16 @@ DLBRIDGE_INLINE bool has_alignment(tensor_view const& view, std::size_t alignmen
 
 DLBRIDGE_LOCAL inline constexpr char const* other_layout_advice = "Pass a copy in that layout";
 
-// Adds each rule that a view breaks to a report that states the requirement.
-DLBRIDGE_COLD inline void add_mismatches(report& r, tensor_view const& view,
-                                         requirement const& need) noexcept {
+DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
+                                             requirement const& need) noexcept {
+  report r;
   auto rule = [&r](bool passes, errc code) {
     if (!passes) {
       r.add(code);
     }
     return !passes;
   };
+  append_requirement(r.expected, need, need.extents != nullptr);
   append_name(r.got, view);
   rule(need.any_type() || need.type == view.dtype(), errc::dtype_mismatch);
   rule(need.rank == requirement::any_rank || need.rank == view.rank(), errc::rank_mismatch);
@@ -134,13 +135,6 @@ DLBRIDGE_COLD inline void add_mismatches(report& r, tensor_view const& view,
     append_alignment(r.got, position & (0 - position));
     r.advice = is_copy_enough && r.advice == nullptr ? "Pass an aligned copy" : r.advice;
   }
-}
-
-DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
-                                             requirement const& need) noexcept {
-  report r;
-  append_requirement(r.expected, need, need.extents != nullptr);
-  add_mismatches(r, view, need);
   return r;
 }
 }  // namespace detail

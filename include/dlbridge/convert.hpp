@@ -167,9 +167,9 @@ inline bool is_convertible(tensor_view const& view, requirement const& need) noe
          has_extents(view, need);
 }
 
-// Adds why a tensor is not converted to one that meets the requirement, which the report states.
-DLBRIDGE_COLD inline void add_conversion_mismatches(report& r, tensor_view const& view,
-                                                    requirement const& need) noexcept {
+// Why a tensor is not converted to one that meets the requirement.
+DLBRIDGE_COLD inline report explain_conversion(tensor_view const& view,
+                                               requirement const& need) noexcept {
   requirement rest = need;
   bool const is_on_host = is_host_accessible(view.device());
   bool const is_same = view.dtype() == need.type;
@@ -178,19 +178,15 @@ DLBRIDGE_COLD inline void add_conversion_mismatches(report& r, tensor_view const
     rest.order = layout::strided;
     rest.alignment = 1;
   }
-  add_mismatches(r, view, rest);
+  report r = explain_mismatch(view, rest);
+  r.expected = bounded_text<240>();
+  append_requirement(r.expected, need, need.extents != nullptr);
   if (r.has(errc::dtype_mismatch)) {
     r.advice = converts_to(view.dtype(), need.type) ? "Convert it on its device first"
                                                     : conversion_advice(view.dtype(), need.type);
   } else if (r.has(errc::device_mismatch) && !is_same) {
     r.advice = "Copy it to the CPU first";
   }
-}
-DLBRIDGE_COLD inline report explain_conversion(tensor_view const& view,
-                                               requirement const& need) noexcept {
-  report r;
-  append_requirement(r.expected, need, need.extents != nullptr);
-  add_conversion_mismatches(r, view, need);
   return r;
 }
 }  // namespace detail

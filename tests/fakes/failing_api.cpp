@@ -216,7 +216,6 @@ replacement const replacements[] = {
     RAISES(PyUnicode_FromStringAndSize),
     RAISES(PyUnicode_InternFromString),
     RAISES(PyUnicode_Join),
-    RAISES(PyUnicode_New),
     RAISES(PyUnicode_Replace),
     RAISES(PyWeakref_NewRef),
     RAISES(Py_BuildValue),

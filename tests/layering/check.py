@@ -81,7 +81,7 @@ PLAIN_CALLS = re.compile(
     | GILState_(Check | GetThisThreadState) | Eval_SaveThread
     | CFunction_(GetSelf | GetFunction) | InstanceMethod_Function | Function_GetCode
     | Object_(Free | Malloc | New | Init | CheckBuffer) | Exception_(GetTraceback | GetContext)
-    | Buffer_IsContiguous | Unicode_(CompareWithASCIIString | IS_ASCII | 1BYTE_DATA) )""",
+    | Buffer_IsContiguous | Unicode_(CompareWithASCIIString | IS_ASCII) )""",
     re.VERBOSE,
 )
 C_API_CALL = re.compile(r"(?<![\w<&:.>\"])(_?Py[A-Za-z]*_\w+)\(")

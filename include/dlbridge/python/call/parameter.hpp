@@ -2,9 +2,6 @@
 // layer: call
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -134,56 +131,6 @@ struct parameter<std::optional<P>> : parameter<P> {
 
 template <class P>
 constexpr bool is_tensor_parameter = parameter<P>::is_tensor;
-
-/// Text that is composed at compile time.
-struct literal_text {
-  std::size_t size = 0;
-  char data[384] = {};
-
-  constexpr literal_text& append(char const* text) noexcept {
-    for (; *text != '\0' && size + 1 < sizeof data; ++text) {
-      data[size++] = *text;
-    }
-    return *this;
-  }
-  constexpr literal_text& append_unsigned(std::uint64_t number) noexcept {
-    if (number >= 10) {
-      append_unsigned(number / 10);
-    }
-    char const digit[] = {static_cast<char>('0' + number % 10), '\0'};
-    return append(digit);
-  }
-  constexpr literal_text& append(std::int64_t number) noexcept {
-    return number < 0 ? append("-").append_unsigned(0 - static_cast<std::uint64_t>(number))
-                      : append_unsigned(static_cast<std::uint64_t>(number));
-  }
-};
-
-/// The requirement of a parameter as signatures and refusals state it, such as "uint8[*, *, 3] on
-/// cpu".
-template <class P>
-class required_text {
- public:
-  /// @return the text, with a terminating null
-  static constexpr char const* data() noexcept { return characters.data(); }
-  /// @return the length of the text
-  static constexpr std::size_t size() noexcept { return composed.size; }
-
- private:
-  static constexpr literal_text composed = [] {
-    literal_text text;
-    append_requirement(text, parameter<P>::required(), true);
-    return text;
-  }();
-  // Without the rest of the capacity, which every parameter type would add to an extension.
-  DLBRIDGE_LOCAL static constexpr auto characters = [] {
-    std::array<char, composed.size + 1> copy{};
-    for (std::size_t i = 0; i < composed.size; ++i) {
-      copy[i] = composed.data[i];
-    }
-    return copy;
-  }();
-};
 
 namespace detail {
 // What a parameter type accepts beside producers, as refusals name it.

@@ -126,14 +126,12 @@ class tensor_argument : public untyped_argument {
   tensor_view view() noexcept { return imported().view(); }
 
   DLBRIDGE_LOCAL static constexpr requirement need = traits::required();
-  // Only converting parameters compile add_conversion_mismatches.
-  DLBRIDGE_LOCAL static constexpr stated_requirement stated = [] {
+  // Chosen by the type, so that only converting parameters compile explain_conversion.
+  static constexpr explanation explain = [] {
     if constexpr (traits::required().converts) {
-      return stated_requirement{&need, required_text<P>::data(), required_text<P>::size(),
-                                &dlbridge::detail::add_conversion_mismatches};
+      return &dlbridge::detail::explain_conversion;
     } else {
-      return stated_requirement{&need, required_text<P>::data(), required_text<P>::size(),
-                                &dlbridge::detail::add_mismatches};
+      return &dlbridge::detail::explain_mismatch;
     }
   }();
 

@@ -41,11 +41,13 @@ class element_argument<T, Others, element_kind::tensor> {
 
   load_result load(PyObject* object, element_mode const&, element_refusal& why) noexcept {
     load_result const result = tensor_.load(object);
-    return result != load_result::refused ? result : why.take(tensor_, tensor_argument<T>::stated);
+    return result != load_result::refused
+               ? result
+               : why.take(tensor_, tensor_argument<T>::need, tensor_argument<T>::explain);
   }
   bool confirm(element_refusal& why) noexcept {
-    return tensor_.confirm() ||
-           why.take(tensor_, tensor_argument<T>::stated) != load_result::refused;
+    return tensor_.confirm() || why.take(tensor_, tensor_argument<T>::need,
+                                         tensor_argument<T>::explain) != load_result::refused;
   }
   T extract() { return tensor_.extract(); }
   PyObject* first_tensor() const noexcept {

@@ -44,12 +44,12 @@ class element_refusal {
     return load_result::refused;
   }
   /// Takes the exception of a tensor as the reason, or else the requirements that it does not meet.
-  DLBRIDGE_COLD load_result take(untyped_argument& tensor,
-                                 stated_requirement const& stated) noexcept {
+  DLBRIDGE_COLD load_result take(untyped_argument& tensor, requirement const& need,
+                                 untyped_argument::explanation explain) noexcept {
     if (tensor.exception()) {
       exception_ = std::move(tensor.exception());
     } else {
-      take(message(tensor.reason(stated)).c_str());
+      take(message(tensor.reason(need, explain)).c_str());
     }
     return load_result::refused;
   }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -35,7 +34,8 @@ class refusals {
   template <class P>
   void add_if_refused(tensor_argument<P>& argument, char const* name, int position) noexcept {
     if (argument.is_tensor()) {
-      add_if_refused(argument, tensor_argument<P>::stated, name, position);
+      add_if_refused(argument, tensor_argument<P>::need, tensor_argument<P>::explain, name,
+                     position);
     }
   }
 
@@ -53,9 +53,8 @@ class refusals {
 
   /// Adds a report as the reason of an argument.
   DLBRIDGE_COLD void add(report const& why, char const* name, int position) noexcept {
-    std::size_t const length = name != nullptr ? std::strlen(name) : max_name + 1;
-    if (!*this && length <= max_name) {
-      append_message(only_.append("argument '").append(name, length).append("': "), why);
+    if (!*this && name != nullptr && is_short(name)) {
+      append_message(only_.append("argument '").append(name).append("': "), why);
     } else {
       add_line(name, position, message(why).c_str());
     }
@@ -114,10 +113,9 @@ class refusals {
       set_exception(std::move(fatal_));
       return;
     }
-    std::size_t const length = function != nullptr ? std::strlen(function) : max_name + 1;
-    if (!only_.empty() && length <= max_name) {
-      line_text all;
-      all.append(function, length).append("(): ").append(only_.c_str(), only_.size());
+    if (!only_.empty() && function != nullptr && is_short(function)) {
+      line_text all(function);
+      all.append("(): ").append(only_.c_str(), only_.size());
       if (ref const whole = decoded(all)) {
         api<PyErr_SetObject>(PyExc_TypeError, whole.get());
       }
@@ -147,42 +145,28 @@ class refusals {
   }
 
  private:
-  DLBRIDGE_COLD void add_if_refused(untyped_argument& argument, stated_requirement const& stated,
-                                    char const* name, int position) noexcept {
+  DLBRIDGE_COLD void add_if_refused(untyped_argument& argument, requirement const& need,
+                                    untyped_argument::explanation explain, char const* name,
+                                    int position) noexcept {
     if (argument.exception()) {
       add(name, position, std::move(argument.exception()));
       return;
     }
-    report const why = argument.reason(stated);
+    report const why = argument.reason(need, explain);
     if (!why.ok()) {
       add(why, name, position);
     }
   }
 
-  static constexpr std::size_t max_name = 100;  // longer ones could truncate the message
-  using line_text = bounded_text<896>;          // a message_text with two such names
-  static ref decoded(line_text const& text) noexcept {
-    auto const size = static_cast<Py_ssize_t>(text.size());
-    if (!is_ascii(text)) {
-      return ref::steal(api<PyUnicode_DecodeUTF8>(text.c_str(), size, "replace"));
-    }
-    ref copy = ref::steal(api<PyUnicode_New>(size, 127U));  // takes half the time of decoding
-    if (copy) {
-      std::memcpy(PyUnicode_1BYTE_DATA(copy.get()), text.c_str(), text.size());
-    }
-    return copy;
+  // A name that does not truncate the message that names it.
+  static bool is_short(char const* name) noexcept {
+    constexpr std::size_t limit = 100;
+    return std::strlen(name) <= limit;
   }
-  // @pre the text has 8 bytes at least, as that of each reason has
-  static bool is_ascii(line_text const& text) noexcept {
-    char const* const last = text.c_str() + text.size() - 8;
-    std::uint64_t all = 0;
-    std::uint64_t word = 0;
-    for (char const* at = text.c_str(); at < last; at += 8) {
-      std::memcpy(&word, at, 8);
-      all |= word;
-    }
-    std::memcpy(&word, last, 8);
-    return ((all | word) & 0x8080808080808080U) == 0;
+  using line_text = bounded_text<896>;  // a message_text with two such names
+  static ref decoded(line_text const& text) noexcept {
+    return ref::steal(
+        api<PyUnicode_DecodeUTF8>(text.c_str(), static_cast<Py_ssize_t>(text.size()), "replace"));
   }
 
   // Adds a line of text about an argument, which has a name or a position, or neither if it is the

@@ -18,6 +18,30 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
 
+/// Text that is composed at compile time.
+struct literal_text {
+  std::size_t size = 0;
+  char data[384] = {};
+
+  constexpr literal_text& append(char const* text) noexcept {
+    for (; *text != '\0' && size + 1 < sizeof data; ++text) {
+      data[size++] = *text;
+    }
+    return *this;
+  }
+  constexpr literal_text& append_unsigned(std::uint64_t number) noexcept {
+    if (number >= 10) {
+      append_unsigned(number / 10);
+    }
+    char const digit[] = {static_cast<char>('0' + number % 10), '\0'};
+    return append(digit);
+  }
+  constexpr literal_text& append(std::int64_t number) noexcept {
+    return number < 0 ? append("-").append_unsigned(0 - static_cast<std::uint64_t>(number))
+                      : append_unsigned(static_cast<std::uint64_t>(number));
+  }
+};
+
 /// @return the annotation of a tensor parameter, Annotated[SupportsDLPack, "uint8[*, *, 3] on
 /// cpu"]. Error messages state the requirement in the same form.
 template <class P>
@@ -26,7 +50,7 @@ constexpr literal_text annotation_of() noexcept {
   text.append("typing.Annotated[dlbridge.typing.SupportsDLPack");
   text.append(parameter<P>::takes_buffers ? " | dlbridge.typing.Buffer" : "");
   text.append(parameter<P>::takes_numbers ? " | dlbridge.typing.Numbers, \"" : ", \"");
-  text.append(required_text<P>::data()).append("\"]");
+  append_requirement(text, parameter<P>::required(), true).append("\"]");
   return parameter<P>::optional ? text.append(" | None") : text;
 }
 

@@ -2,7 +2,6 @@
 // layer: call
 #pragma once
 
-#include <cstddef>
 #include <utility>
 
 #include <dlbridge/check.hpp>
@@ -18,15 +17,6 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
-
-/// What a parameter requires, and how a refusal states it.
-struct stated_requirement {
-  requirement const* need;
-  char const* text;  ///< as append_requirement writes it
-  std::size_t text_size;
-  /// add_mismatches or add_conversion_mismatches
-  void (*add)(report&, tensor_view const&, requirement const&) noexcept;
-};
 
 /// The part of a tensor_argument that is the same for all types of parameters, so that an extension
 /// compiles it once.
@@ -45,13 +35,13 @@ class untyped_argument {
     exception_ = std::move(exception);
   }
 
+  /// States why a tensor does not meet a requirement: explain_mismatch or explain_conversion.
+  using explanation = report (*)(tensor_view const&, requirement const&) noexcept;
+
   /// @pre the argument was loaded, and exception() is none
   /// @return a report: the requirements that the imported tensor does not meet
-  DLBRIDGE_COLD report reason(stated_requirement const& stated) noexcept {
-    report r;
-    r.expected.append(stated.text, stated.text_size);
-    stated.add(r, imported().view(), *stated.need);
-    return r;
+  DLBRIDGE_COLD report reason(requirement const& need, explanation explain) noexcept {
+    return explain(imported().view(), need);
   }
 
  protected:
