@@ -81,9 +81,9 @@ class overload_call {
     return argument.load_shared(object, source->tensor, source->exception);
   }
 
-  /// Whether a candidate may accept an object for parameter P. False without a reason, which
-  /// explain() finds if no candidate accepts the call: the object is none of a tensor, or its
-  /// tensor does not meet the requirement.
+  /// Whether a candidate may accept an object for parameter P: false where the object has no
+  /// tensor, or one that does not meet the requirement. The function composes no reason: explain()
+  /// does if no candidate accepts the call.
   template <class P>
   bool may_accept(PyObject* object) noexcept {
     if constexpr (can_test<P>()) {
