@@ -178,6 +178,23 @@ def test_the_function_of_an_iterator_checks_its_index() -> None:
             item(i)
 
 
+@pytest.mark.parametrize("name", ["numbered", "numbered_or_none"])
+def test_what_a_number_raises_is_not_lost(name: str) -> None:
+    class Failing:
+        def __init__(self, exception: BaseException) -> None:
+            self.exception = exception
+
+        def __index__(self) -> int:
+            raise self.exception
+
+    function = getattr(members, name)
+    with pytest.raises(KeyboardInterrupt):
+        function(VECTOR, Failing(KeyboardInterrupt()))
+    with pytest.raises(TypeError, match="'n': RuntimeError: no value") as raised:
+        function(VECTOR, Failing(RuntimeError("no value")))
+    assert isinstance(raised.value.__cause__, RuntimeError)
+
+
 def test_a_class_with_eq_is_not_hashable() -> None:
     assert Table(numbers()) == numbers()
     assert (Table(numbers()) == "text") is False

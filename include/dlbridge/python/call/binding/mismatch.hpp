@@ -50,10 +50,15 @@ DLBRIDGE_COLD inline ref describe_object(PyObject* object) noexcept {
 // Whether a parameter is an integer, whose caster refuses what is out of its range.
 template <class T>
 constexpr bool is_bounded = std::is_integral_v<T> && !std::is_same_v<T, bool> && !is_character<T>;
+// The type of a parameter without its std::optional.
 template <class T>
-constexpr bool is_optional_bounded = false;
+struct value_in {
+  using type = T;
+};
 template <class T>
-constexpr bool is_optional_bounded<std::optional<T>> = is_bounded<T>;
+struct value_in<std::optional<T>> {
+  using type = T;
+};
 
 // The TypeError of an object of a bound class whose __init__ was not called.
 constexpr char const* not_initialized =
@@ -121,15 +126,15 @@ DLBRIDGE_COLD inline bool raises_as_number(PyObject* object, bool is_integer) no
 template <class T>
 DLBRIDGE_COLD void set_mismatch_of(PyObject* expected, PyObject* object,
                                    char const* headers) noexcept {
-  if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && !is_character<T>) {
-    if (raises_as_number(object, std::is_integral_v<T>)) {
+  using value = typename value_in<T>::type;
+  if constexpr (std::is_floating_point_v<value> || is_bounded<value>) {
+    if (raises_as_number(object, std::is_integral_v<value>)) {
       return;
     }
   }
-  if constexpr (is_bounded<T>) {
-    set_integer_mismatch<T>(object, "");
-  } else if constexpr (is_optional_bounded<T>) {
-    set_integer_mismatch<typename T::value_type>(object, object == Py_None ? "" : " or None");
+  if constexpr (is_bounded<value>) {
+    set_integer_mismatch<value>(object,
+                                std::is_same_v<T, value> || object == Py_None ? "" : " or None");
   } else {
     set_mismatch(expected, object, headers);
   }
