@@ -488,7 +488,8 @@ def conan(session: nox.Session) -> None:
 
 # Those that pip installs.
 EXAMPLES = ("image_filter", "array_library", "before_after", "three_bindings", "cython_filter",
-            "build_systems/setuptools", "build_systems/meson", "point_cloud")  # fmt: skip
+            "build_systems/setuptools", "build_systems/meson", "point_cloud",
+            "frameworks")  # fmt: skip
 
 # What their builds require, also by the requirements that backends add.
 BUILT_WITH = ("scikit-build-core", "pybind11>=3.0", "nanobind>=2.11", "cmake", "ninja",
@@ -499,7 +500,8 @@ BUILT_WITH = ("scikit-build-core", "pybind11>=3.0", "nanobind>=2.11", "cmake", "
 def examples(session: nox.Session) -> None:
     """The examples, which pip builds in isolation from a folder of wheels, and their tests."""
     session.env.update(machine.build_environment(machine.find_gcc()))
-    install_wheel(session, "cmake", "ninja", "numpy", TORCH, "pytest", "pybind11-stubgen", "mypy")
+    install_wheel(session, "cmake", "ninja", "numpy", TORCH, "jax", "pytest", "pybind11-stubgen",
+                  "mypy")  # fmt: skip
     index = package.index(*BUILT_WITH)
     for name in EXAMPLES:
         session.chdir(CHECKOUT / "examples" / name)
