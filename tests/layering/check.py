@@ -6,7 +6,8 @@
     check.py INCLUDE_DIR [MORE] --figures                  files, lines and arrows of each folder
 
 MORE is a folder of headers that are not installed. Those of INCLUDE_DIR include none of them.
-Each header begins with one sentence, followed by a line `// layer: NAME`. A header
+Each header begins with one sentence. FOLDERS names the layer of the headers in a folder. A header
+outside of these, or of another layer, states its own in a second line, `// layer: NAME`. A header
 includes headers of its own layer, without a circle, and of the layers below. An umbrella header,
 which holds nothing but includes, has no layer and may include any header; no other header includes
 one. FOREIGN and EXCEPTIONS say which headers of other projects a header may include.
@@ -15,12 +16,16 @@ one. FOREIGN and EXCEPTIONS say which headers of other projects a header may inc
 from __future__ import annotations
 
 import argparse
+import functools
 import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
-# The layers, from the bottom: what each is for. Headers name theirs.
+T = TypeVar("T")
+
+# The layers, from the bottom: what each is for.
 LAYERS = {
     "foundation": "the ABI of DLPack; reasons, reports and the exception",
     "values": "dtypes, devices, versions, streams; arithmetic on shapes and strides",
@@ -30,9 +35,25 @@ LAYERS = {
     "interpreter": "Python.h, exceptions, capsules; what Python values mean",
     "import": "from a Python object to a managed tensor",
     "export": "from a managed tensor to a capsule, a buffer or an exchange table",
-    "tensor": "the Python type `dlbridge.Tensor` and the functions of the module",
+    "python_tensor": "the Python type `dlbridge.Tensor` and the functions of the module",
     "call": "arguments, results, refusals and overloads of compiled functions",
     "bindings": "pybind11 and nanobind: casters, `def`, `def_dlpack`",
+}
+
+# The layer of a folder of include/dlbridge and of the folders in it. The headers outside of these
+# state theirs.
+FOLDERS = {
+    "types": "values",
+    "detail": "arrays",
+    "bridges": "arrays",
+    "runtime": "runtime",
+    "python": "interpreter",
+    "python/import": "import",
+    "python/export": "export",
+    "python/tensor": "python_tensor",
+    "python/call": "call",
+    "python/pybind11": "bindings",
+    "python/nanobind": "bindings",
 }
 
 # The headers of other projects that a folder of include/dlbridge may include.
@@ -100,7 +121,7 @@ MAP_END = "<!-- end of layers -->"
 class Header:
     name: str
     text: str
-    layer: str | None = None
+    stated_layer: str | None = None
     is_installed: bool = True
     ours: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
@@ -110,6 +131,11 @@ class Header:
         return self.name.rpartition("/")[0]
 
     @property
+    def layer(self) -> str | None:
+        """None for an umbrella header, and where neither the header nor its folder names one."""
+        return None if self.is_umbrella else self.stated_layer or nearest(FOLDERS, self.folder)
+
+    @functools.cached_property
     def is_umbrella(self) -> bool:
         code = [
             line
@@ -117,6 +143,13 @@ class Header:
             if line.strip() and not line.lstrip().startswith("//")
         ]
         return all(line.startswith(("#include", "#pragma once", "#if", "#endif")) for line in code)
+
+
+def nearest(table: dict[str, T], folder: str) -> T | None:
+    """The entry of a folder, or of the nearest folder that holds it."""
+    while folder and folder not in table:
+        folder = folder.rpartition("/")[0]
+    return table.get(folder)
 
 
 def read(*roots: Path) -> dict[str, Header]:
@@ -127,7 +160,7 @@ def read(*roots: Path) -> dict[str, Header]:
         header = Header(path.relative_to(folder / "dlbridge").as_posix(), path.read_text())
         header.is_installed = folder == roots[0]
         if line := re.search(r"^// layer: (\w+)$", header.text, re.MULTILINE):
-            header.layer = line.group(1)
+            header.stated_layer = line.group(1)
         for name in re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', header.text, re.MULTILINE):
             if name.startswith("dlbridge/"):
                 header.ours.append(name[len("dlbridge/") :])
@@ -139,10 +172,7 @@ def read(*roots: Path) -> dict[str, Header]:
 
 def allowed(header: Header) -> set[str]:
     """The headers of other projects that a header may include."""
-    folder = header.folder
-    while folder not in FOREIGN:
-        folder = folder.rpartition("/")[0]
-    return FOREIGN[folder] | EXCEPTIONS.get(header.name, set())
+    return (nearest(FOREIGN, header.folder) or set()) | EXCEPTIONS.get(header.name, set())
 
 
 def unguarded_calls(header: Header) -> list[str]:
@@ -195,8 +225,10 @@ def faults(headers: dict[str, Header]) -> list[str]:
         elif header.layer not in LAYERS:
             result.append(f"{header.name}: states the unknown layer {header.layer}")
             continue
-        elif not any("// layer: " in line for line in lines[1:5]):
+        elif header.stated_layer and not any("// layer: " in line for line in lines[1:5]):
             result.append(f"{header.name}: its layer is not below its sentence")
+        elif header.stated_layer == nearest(FOLDERS, header.folder):
+            result.append(f"{header.name}: states the layer of its folder")
         for name in header.ours:
             target = headers.get(name)
             if target is None:

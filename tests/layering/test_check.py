@@ -11,15 +11,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 import check
 
 
-def header(layer: str, *includes: str) -> str:
+def header(layer: str | None, *includes: str) -> str:
+    """A header that states its layer, unless that is None: then its folder names it."""
+    stated = f"// layer: {layer}\n" if layer else ""
     lines = "".join(f"#include <{name}>\n" for name in includes)
-    return f"// X.\n// layer: {layer}\n#pragma once\n{lines}int x;\n"
+    return f"// X.\n{stated}#pragma once\n{lines}int x;\n"
 
 
 SOUND = {
     "abi.hpp": header("foundation", "dlpack/dlpack.h"),
     "dtype.hpp": header("values", "dlbridge/abi.hpp"),
-    "python/api.hpp": header("interpreter", "Python.h"),
+    "python/api.hpp": header(None, "Python.h"),
     "umbrella.hpp": "// All.\n#pragma once\n#include <dlbridge/dtype.hpp>\n",
 }
 
@@ -69,14 +71,13 @@ class Planted(unittest.TestCase):
 
     def test_an_unguarded_call_of_the_c_api(self) -> None:
         headers = self.read(
-            python__error=header("interpreter")
-            + "int y = PyObject_IsTrue(api<PyX_Y>(PyX_Check(z)));"
+            python__error=header(None) + "int y = PyObject_IsTrue(api<PyX_Y>(PyX_Check(z)));"
         )
         self.assert_one(headers, "python/error.hpp", "PyObject_IsTrue", "api<>")
 
     def test_a_static_variable_that_python_initializes(self) -> None:
         headers = self.read(
-            python__error=header("interpreter") + "void f() { static PyObject* x = api<Py_X>(); }"
+            python__error=header(None) + "void f() { static PyObject* x = api<Py_X>(); }"
         )
         self.assert_one(headers, "python/error.hpp", "static variable x")
 
@@ -101,15 +102,15 @@ class Planted(unittest.TestCase):
         self.assert_one(self.read(layout=header("values", "Python.h")), "Python.h")
 
     def test_a_second_includer_of_python(self) -> None:
-        headers = self.read(python__error=header("interpreter", "Python.h"))
+        headers = self.read(python__error=header(None, "Python.h"))
         self.assert_one(headers, "python/error.hpp", "Python.h")
 
     def test_pybind11_outside_its_folder(self) -> None:
-        headers = self.read(python__call__x=header("call", "pybind11/pybind11.h"))
+        headers = self.read(python__call__x=header(None, "pybind11/pybind11.h"))
         self.assert_one(headers, "pybind11")
 
     def test_pybind11_inside_its_folder_is_sound(self) -> None:
-        headers = self.read(python__pybind11__detail__x=header("bindings", "pybind11/pybind11.h"))
+        headers = self.read(python__pybind11__detail__x=header(None, "pybind11/pybind11.h"))
         self.assertEqual(check.faults(headers), [])
 
     def test_a_header_without_a_layer(self) -> None:
@@ -117,6 +118,16 @@ class Planted(unittest.TestCase):
 
     def test_a_layer_that_does_not_exist(self) -> None:
         self.assert_one(self.read(loose=header("cellar")), "unknown layer cellar")
+
+    def test_a_header_that_states_the_layer_of_its_folder(self) -> None:
+        headers = self.read(python__error=header("interpreter"))
+        self.assert_one(headers, "python/error.hpp", "layer of its folder")
+
+    def test_a_header_of_another_layer_than_its_folder(self) -> None:
+        headers = self.read(
+            detail__index=header("tensors"), view=header("tensors", "dlbridge/detail/index.hpp")
+        )
+        self.assertEqual(check.faults(headers), [])
 
     def test_a_header_without_its_sentence(self) -> None:
         text = "#pragma once\n// X.\n// layer: values\nint x;\n"

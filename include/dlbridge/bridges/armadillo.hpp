@@ -1,6 +1,5 @@
 // array_traits and view_traits of Armadillo: export and view Mat, Col, Row and Cube, which are all
 // column-major.
-// layer: arrays
 #pragma once
 
 #include <cstddef>

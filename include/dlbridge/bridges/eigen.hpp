@@ -1,6 +1,5 @@
 // array_traits and view_traits of Eigen: export Matrix, Array, Map and Ref, and view a tensor as a
 // Map.
-// layer: arrays
 #pragma once
 
 #include <cstddef>

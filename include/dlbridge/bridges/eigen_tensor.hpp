@@ -1,6 +1,5 @@
 // array_traits and view_traits of Eigen's unsupported tensors: export Tensor, TensorFixedSize and
 // TensorMap, and view a tensor as a TensorMap. They compile slower than eigen.hpp.
-// layer: arrays
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // array_traits and view_traits of Kokkos::View: export and view Views of any layout, in the memory
 // spaces that DLPack has device types for.
-// layer: arrays
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // array_traits and view_traits of OpenCV: export, view and adopt tensors as cv::Mat and cv::Mat_,
 // with the channels as the last dimension.
-// layer: arrays
 #pragma once
 
 #include <climits>

@@ -1,6 +1,5 @@
 // array_traits for the standard library: export std::vector, std::array, std::shared_ptr, through
 // with_shape smart pointers to T[], and through borrow memory that the caller keeps valid.
-// layer: arrays
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
 // array_traits and view_traits of xtensor: export xarray, xtensor, xtensor_fixed and adaptors, and
 // view a tensor as an adaptor.
-// layer: arrays
 #pragma once
 
 #include <cstddef>

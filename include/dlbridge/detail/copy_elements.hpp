@@ -1,6 +1,5 @@
 // copy_elements: copies elements that begin at byte addresses, by runs, transposed tiles or single
 // elements.
-// layer: arrays
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
 // gather_rows: copies rows of distant elements.
-// layer: arrays
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // copy_plainly, copy_packed, build_for_copy and clear_unused_bits: copy without kernels, which not
 // every module needs to compile, and prepare the memory of a copy.
-// layer: arrays
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // copy_plan, plan_copy and for_each_row: describe a strided copy with few dimensions, and enumerate
 // its rows.
-// layer: arrays
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 // copy_kernel and the register kernels: transpose a block of elements in registers, gather elements
 // by shuffles, and store past the cache.
-// layer: arrays
 #pragma once
 
 #include <cstddef>

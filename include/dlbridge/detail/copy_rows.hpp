@@ -1,5 +1,4 @@
 // copy_runs and fill_rows: copy rows of contiguous and of equal elements.
-// layer: arrays
 #pragma once
 
 #include <cstddef>

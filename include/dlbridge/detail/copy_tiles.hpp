@@ -1,6 +1,5 @@
 // transpose_tiles and transpose_squares: copy a matrix whose columns become rows, by blocks that
 // registers transpose.
-// layer: arrays
 #pragma once
 
 #include <cstddef>

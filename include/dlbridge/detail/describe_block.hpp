@@ -1,6 +1,5 @@
 // describe_block: writes the description of an array to the struct of a new tensor, or explains why
 // the description is refused.
-// layer: arrays
 #pragma once
 
 #include <cstddef>

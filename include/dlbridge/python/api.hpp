@@ -1,5 +1,4 @@
 // api, decref: call Python's C API so that the end of the interpreter cannot unwind the caller.
-// layer: interpreter
 #pragma once
 
 #ifndef PY_SSIZE_T_CLEAN

@@ -1,6 +1,5 @@
 // steal_capsule, wrap_capsule: take the tensor out of a DLPack capsule, and make a capsule of a
 // tensor.
-// layer: interpreter
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,4 @@
 // use_devices: installs the operations that order streams and copy tensors between devices.
-// layer: interpreter
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
 // set_error: raises a report as a Python exception of the class that exception_for chooses.
-// layer: interpreter
 #pragma once
 
 #include <memory>

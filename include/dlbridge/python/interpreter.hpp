@@ -1,5 +1,4 @@
 // ref, gil_hold, error_keeper, object_owner: manage references, the GIL and the pending exception.
-// layer: interpreter
 #pragma once
 
 #include <atomic>

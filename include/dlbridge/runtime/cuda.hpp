@@ -1,6 +1,5 @@
 // cuda, cuda_table, try_locate: look up the functions of the CUDA driver, and the device of an
 // address.
-// layer: runtime
 #pragma once
 
 #include <cstddef>

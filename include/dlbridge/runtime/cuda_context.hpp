@@ -1,5 +1,4 @@
 // context_guard for CUDA: make contexts of CUDA current on a thread.
-// layer: runtime
 #pragma once
 
 #include <atomic>

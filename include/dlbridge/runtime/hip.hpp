@@ -1,6 +1,5 @@
 // hip, hip_table, context_guard: look up the functions of the HIP runtime, and make its devices
 // current.
-// layer: runtime
 #pragma once
 
 #include <cstddef>

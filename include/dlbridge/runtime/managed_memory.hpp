@@ -1,5 +1,4 @@
 // prefetch, advise: move managed memory before it is used, and tell the driver how it will be used.
-// layer: runtime
 #pragma once
 
 #include <cstddef>

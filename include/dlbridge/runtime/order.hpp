@@ -1,6 +1,5 @@
 // order_after, host_wait: make a consumer's stream, or the host, wait for a producer's stream;
 // in_current_context prepares a stream for other threads.
-// layer: runtime
 #pragma once
 
 #include <cstddef>

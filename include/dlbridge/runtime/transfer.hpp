@@ -1,6 +1,5 @@
 // transfer, transfer_into: copy a tensor into new or existing memory of a device or of the host, in
 // the order of a stream.
-// layer: runtime
 #pragma once
 
 #include <cstddef>

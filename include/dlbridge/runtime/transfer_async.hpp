@@ -1,5 +1,4 @@
 // transfer_async: copy a tensor into new memory without waiting for the copy.
-// layer: runtime
 #pragma once
 
 #include <cstddef>

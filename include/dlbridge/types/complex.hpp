@@ -1,5 +1,4 @@
 // dtype_traits of std::complex: define the dtypes of std::complex<float> and std::complex<double>.
-// layer: values
 #pragma once
 
 #include <complex>

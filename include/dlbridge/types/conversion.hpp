@@ -1,6 +1,5 @@
 // is_real and converts_to: the dtypes of real numbers, and the conversions between them that
 // parameters make.
-// layer: values
 #pragma once
 
 #include <dlbridge/abi.hpp>

@@ -1,6 +1,5 @@
 // float16, bfloat16 and the floats of 8 bits: store numbers of these dtypes, and convert them to
 // float and back.
-// layer: values
 #pragma once
 
 #include <cstdint>

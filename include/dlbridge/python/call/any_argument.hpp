@@ -1,6 +1,5 @@
 // any_argument: a tensor of any dtype and rank together with the library that its Python object
 // belongs to, which allocates and receives results whose dtype is known at run time.
-// layer: call
 #pragma once
 
 #include <type_traits>

@@ -1,6 +1,5 @@
 // argument<T, shape<...>, ...>: a tensor parameter together with the library that its Python object
 // belongs to, which allocates and receives results.
-// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
 // cast<P>: imports the tensor of any Python object, for functions that no binding library binds.
-// layer: call
 #pragma once
 
 #include <dlbridge/python/call/detail/refusals.hpp>

@@ -1,5 +1,4 @@
 // container_argument<P>: one argument of one call that is a container of tensors.
-// layer: call
 #pragma once
 
 #include <cstddef>

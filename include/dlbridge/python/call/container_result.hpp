@@ -1,5 +1,4 @@
 // give_container: converts a C++ container of tensors, a result, to a Python object.
-// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // python::def_dlpack: makes a class that Python's C API defines a DLPack producer, by means of
 // array_traits.
-// layer: call
 #pragma once
 
 #include <cstddef>

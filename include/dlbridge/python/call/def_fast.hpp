@@ -1,6 +1,5 @@
 // def_fast: binds a C++ function of tensors and numbers as a vectorcall function, at the cost of a
 // function written against the C API.
-// layer: call
 #pragma once
 
 #include <cstddef>

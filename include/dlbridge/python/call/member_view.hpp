@@ -1,5 +1,4 @@
 // member_view: a result that refers to memory of an object and keeps the object alive.
-// layer: call
 #pragma once
 
 #include <utility>

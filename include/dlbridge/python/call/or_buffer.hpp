@@ -1,5 +1,4 @@
 // or_buffer<P>: a tensor parameter that also accepts Python buffers, such as bytes and array.array.
-// layer: call
 #pragma once
 
 #include <optional>

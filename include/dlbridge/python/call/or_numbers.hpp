@@ -1,5 +1,4 @@
 // or_numbers<P>: a tensor parameter that also accepts a number, and lists of numbers.
-// layer: call
 #pragma once
 
 #include <optional>

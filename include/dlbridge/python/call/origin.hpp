@@ -1,6 +1,5 @@
 // origin: allocates tensors of the library that an argument came from, and converts tensors to its
 // objects.
-// layer: call
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
 // parameter<P>: defines how a Python argument becomes a C++ parameter of type P.
-// layer: call
 #pragma once
 
 #include <optional>

@@ -1,6 +1,5 @@
 // give_result: converts a tensor that a C++ function returns to a Python object; returns: names its
 // library.
-// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
 // tensor_argument: one tensor argument of one call, which it imports, checks and passes to C++.
-// layer: call
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 // device_operations: holds the functions that order streams, wait for them and copy between
 // devices, which a module installs by use_devices.
-// layer: interpreter
 #pragma once
 
 #include <utility>

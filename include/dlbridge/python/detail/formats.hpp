@@ -1,5 +1,4 @@
 // format_rows: lists the dtypes of Python's buffers and array interfaces, with their names there.
-// layer: interpreter
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
 // free_list: keeps the memory of destroyed objects of one kind, for reuse.
-// layer: interpreter
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
 // names, read_keywords: hold interned names, and read the keyword arguments of a vectorcall.
-// layer: interpreter
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,5 @@
 // optional_attribute, import_function, type_attribute, dict_item, classes_of, base_of: look up
 // attributes, functions of modules, and the bases of classes.
-// layer: interpreter
 #pragma once
 
 #include <utility>

@@ -1,5 +1,4 @@
 // read_device, read_version, read_copy, read_stream: read the arguments that Python callers pass.
-// layer: interpreter
 #pragma once
 
 #include <cstdint>

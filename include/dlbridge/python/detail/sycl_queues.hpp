@@ -1,5 +1,4 @@
 // queue_of, order_queues: stream= on oneAPI, where a stream is a queue object such as dpctl's.
-// layer: interpreter
 #pragma once
 
 #include <cstdint>

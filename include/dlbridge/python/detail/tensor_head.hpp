@@ -1,5 +1,4 @@
 // tensor_head: the first members of a Tensor, which functions of other modules read without a call.
-// layer: interpreter
 #pragma once
 
 #include <dlbridge/abi.hpp>

@@ -1,5 +1,4 @@
 // fill_buffer: exports a tensor through Python's buffer protocol.
-// layer: export
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // type_exchange_table: makes the C exchange table of a Python type from three operations of the
 // type.
-// layer: export
 #pragma once
 
 #include <cstdint>

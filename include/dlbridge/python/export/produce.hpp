@@ -1,6 +1,5 @@
 // produce, read_export_request, device_pair: implement __dlpack__ and __dlpack_device__ of a
 // tensor.
-// layer: export
 #pragma once
 
 #include <utility>

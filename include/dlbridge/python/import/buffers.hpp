@@ -1,5 +1,4 @@
 // consume_described: imports memory by the buffer protocol or by an array interface.
-// layer: import
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
 // consume: imports the tensor of a DLPack producer, or of a raw capsule.
-// layer: import
 #pragma once
 
 #include <cstdint>

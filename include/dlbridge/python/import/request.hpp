@@ -1,5 +1,4 @@
 // consume_request: states what a consumer requests of a producer.
-// layer: import
 #pragma once
 
 #include <dlbridge/device.hpp>

@@ -1,6 +1,5 @@
 // type_caster<P>: converts every tensor type for functions that plain nanobind binds, and for
 // nb::cast.
-// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,6 +1,5 @@
 // dlbridge::def: binds a C++ function of tensors to a nanobind module or class, with the extras of
 // nanobind's def; and def_static, def_property, def_property_readonly.
-// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,6 +1,5 @@
 // dlbridge::def_dlpack: makes a class that nanobind binds a DLPack producer, by means of its
 // array_traits.
-// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

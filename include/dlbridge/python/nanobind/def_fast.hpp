@@ -1,6 +1,5 @@
 // dlbridge::def_fast: binds a C++ function of tensors and numbers to a nanobind module without
 // nanobind's dispatcher.
-// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

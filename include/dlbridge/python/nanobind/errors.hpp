@@ -1,6 +1,5 @@
 // init: registers the translation of dlbridge::error with nanobind; with conversions between
 // nanobind's C++ exceptions and the pending Python exception.
-// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,6 +1,5 @@
 // type_caster<P>: converts every tensor type for functions that plain pybind11 binds, and for
 // py::cast.
-// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

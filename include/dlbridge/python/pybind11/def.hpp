@@ -1,6 +1,5 @@
 // dlbridge::def: binds a C++ function of tensors to a pybind11 module or class, with the extras of
 // pybind11's def; and def_static, def_property, def_property_readonly.
-// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,6 +1,5 @@
 // dlbridge::def_dlpack: makes a class that pybind11 binds a DLPack producer, by means of its
 // array_traits.
-// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,6 +1,5 @@
 // dlbridge::def_fast: binds a C++ function of tensors and numbers to a pybind11 module without
 // pybind11's dispatcher.
-// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,6 +1,5 @@
 // init: registers the translation of dlbridge::error in a pybind11 module; with conversions between
 // pybind11's C++ exceptions and the pending Python exception.
-// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,5 +1,4 @@
 // cast, make_iterator: import tensors of any Python object, and iterate over tensors in Python.
-// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,6 +1,5 @@
 // tensor_type, wrap_tensor: create the Python type Tensor with the DLPack protocol, and its
 // objects.
-// layer: tensor
 #pragma once
 
 #include <cstddef>

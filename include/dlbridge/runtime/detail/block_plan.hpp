@@ -1,6 +1,5 @@
 // plan_blocks, range_of: plan the copy of a strided tensor as blocks of rows of equal size, without
 // calling a driver.
-// layer: runtime
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
 // try_copy, try_copy_peer, try_copy_peer_block for CUDA: enqueue copies on a stream.
-// layer: runtime
 #pragma once
 
 #include <cstddef>

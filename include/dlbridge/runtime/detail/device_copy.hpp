@@ -1,6 +1,5 @@
 // device_copy, copy_stream: copy the elements of one tensor into another on a stream, by blocks of
 // rows or through host memory.
-// layer: runtime
 #pragma once
 
 #include <cstddef>

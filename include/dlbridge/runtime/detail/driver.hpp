@@ -1,6 +1,5 @@
 // driver_function, driver_source: look up and call the functions of a driver, and report failed
 // calls.
-// layer: runtime
 #pragma once
 
 #include <atomic>

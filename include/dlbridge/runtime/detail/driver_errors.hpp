@@ -1,6 +1,5 @@
 // driver_failure_rows: the error codes of the drivers, the reasons of refusals that they become,
 // and advice to the reader.
-// layer: runtime
 #pragma once
 
 #include <cstddef>

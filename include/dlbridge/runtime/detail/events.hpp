@@ -1,5 +1,4 @@
 // stream_event: own an event of a driver, which other streams or the host wait for.
-// layer: runtime
 #pragma once
 
 #include <cstdint>

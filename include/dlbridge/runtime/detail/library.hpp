@@ -1,6 +1,5 @@
 // shared_library: opens a shared library, preferably one that the process has already loaded, and
 // looks up its symbols.
-// layer: runtime
 #pragma once
 
 #include <cstddef>

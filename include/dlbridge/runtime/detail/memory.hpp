@@ -1,6 +1,5 @@
 // driver_memory, try_record_stream, located: own memory that a driver has allocated until its last
 // use, and look up the device of memory.
-// layer: runtime
 #pragma once
 
 #include <cstddef>

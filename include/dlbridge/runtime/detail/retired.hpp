@@ -1,6 +1,5 @@
 // retired_list: keep what cannot be released yet, because operations still use it or because a
 // capture forbids the release.
-// layer: runtime
 #pragma once
 
 #include <atomic>

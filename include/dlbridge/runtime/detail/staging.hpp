@@ -1,5 +1,4 @@
 // staging_pool: reuse blocks of pinned host memory, through which pageable memory is copied.
-// layer: runtime
 #pragma once
 
 #include <atomic>

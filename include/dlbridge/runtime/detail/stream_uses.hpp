@@ -1,5 +1,4 @@
 // stream_uses: the streams whose operations use memory until it is freed.
-// layer: runtime
 #pragma once
 
 #include <atomic>

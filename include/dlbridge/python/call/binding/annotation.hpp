@@ -1,5 +1,4 @@
 // annotation: writes the Python annotation of a container of tensors.
-// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // as_function: a function object for a function, or for a pointer to a member function, and its
 // signature.
-// layer: call
 #pragma once
 
 #include <type_traits>

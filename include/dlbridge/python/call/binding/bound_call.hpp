@@ -1,6 +1,5 @@
 // bound_call: one call of a C++ function that a binding library bound; it loads the arguments,
 // calls the function and converts the result.
-// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // class_operations: the methods and the exchange table that make a class of a binding library a
 // DLPack producer, by means of its array_traits.
-// layer: call
 #pragma once
 
 #include <memory>

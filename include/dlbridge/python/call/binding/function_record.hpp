@@ -1,6 +1,5 @@
 // function_record: the name, the parameter names, the result library and the binding flags of one
 // C++ function that def bound.
-// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // function_state: the object that is the self of a Python function owns what the function calls
 // with, and is pickled as the module of the function.
-// layer: call
 #pragma once
 
 #include <memory>

@@ -1,6 +1,5 @@
 // library_parameter and library_result: the types that a binding library converts in place of
 // tensors and containers of them.
-// layer: call
 #pragma once
 
 #include <memory>

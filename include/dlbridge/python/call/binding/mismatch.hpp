@@ -1,5 +1,4 @@
 // set_mismatch: the TypeError of an argument that is no tensor and does not fit its parameter.
-// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // overload_call: one call of several C++ functions of one name; it imports each tensor once for all
 // of them, and keeps the reasons of those that refuse.
-// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // overload_set: the Python function that calls the first of several C++ functions of one name that
 // accepts the arguments.
-// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // refused_call: finds why a binding library refused a call before the C++ function could import its
 // arguments.
-// layer: call
 #pragma once
 
 #include <cstddef>

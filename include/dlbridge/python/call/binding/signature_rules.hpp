@@ -1,6 +1,5 @@
 // check_signature: refuses to compile a function whose tensors cannot be passed, or whose spans
 // would outlive their memory.
-// layer: call
 #pragma once
 
 #include <type_traits>

@@ -1,6 +1,5 @@
 // add_reasons: adds why the arguments of one call do not fit: the reason of each, or the extents
 // that disagree.
-// layer: call
 #pragma once
 
 #include <cstddef>

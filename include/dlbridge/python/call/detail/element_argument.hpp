@@ -1,6 +1,5 @@
 // element_argument<T, Others>: converts one Python object to a tensor, a number, text, or a
 // container of such.
-// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
 // element_kind: finds out how a C++ type that may contain tensors corresponds to Python objects.
-// layer: call
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
 // element_refusal: states where in an argument an element does not fit, and why.
-// layer: call
 #pragma once
 
 #include <utility>

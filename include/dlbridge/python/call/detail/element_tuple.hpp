@@ -1,6 +1,5 @@
 // element_argument of tuples, pairs, arrays and variants: converts Python objects to a fixed number
 // of elements, or to one of several types.
-// layer: call
 #pragma once
 
 #include <array>

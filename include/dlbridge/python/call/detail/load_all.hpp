@@ -1,5 +1,4 @@
 // load_all: loads the arguments of a call.
-// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // agree_on_extents: checks that extents of the same name agree among the arguments of a call, and
 // states in a refusal which argument gave the extent.
-// layer: call
 #pragma once
 
 #include <cstddef>

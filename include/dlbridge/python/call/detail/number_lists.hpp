@@ -1,5 +1,4 @@
 // number_reader: makes a tensor of a Python number, or of lists, tuples and ranges of numbers.
-// layer: call
 #pragma once
 
 #include <cstddef>

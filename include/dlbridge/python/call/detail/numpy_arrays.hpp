@@ -1,5 +1,4 @@
 // numpy_arrays: creates ndarrays by NumPy's C API, without the headers of NumPy.
-// layer: call
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,5 @@
 // read_iterators: keeps the elements of the iterators among the arguments of one call, so that each
 // overload and each alternative reads the same ones.
-// layer: call
 #pragma once
 
 #include <utility>

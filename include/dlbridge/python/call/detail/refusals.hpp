@@ -1,6 +1,5 @@
 // refusals: collects the reasons why the arguments of one call do not fit, and raises them in one
 // TypeError.
-// layer: call
 #pragma once
 
 #include <cstddef>

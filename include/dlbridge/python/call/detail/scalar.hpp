@@ -1,6 +1,5 @@
 // scalar<T>: converts numbers between Python and C++ without narrowing an integer or truncating a
 // float.
-// layer: call
 #pragma once
 
 #include <cstdint>

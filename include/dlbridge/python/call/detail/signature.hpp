@@ -1,6 +1,5 @@
 // signature_of: writes the Python signature of a C++ function of tensors, numbers and containers of
 // them, with annotations that state the requirements.
-// layer: call
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
 // untyped_argument: holds the tensor of one argument of one call, and the exception of its import.
-// layer: call
 #pragma once
 
 #include <utility>

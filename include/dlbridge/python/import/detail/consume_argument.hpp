@@ -1,6 +1,5 @@
 // consume_argument: imports an argument of an extension function by its __dlpack__, on its device
 // and without a copy.
-// layer: import
 #pragma once
 
 #include <dlbridge/error.hpp>

@@ -1,6 +1,5 @@
 // consume_by_table: imports the tensor of an object by the exchange table of its type, with the
 // result that its __dlpack__ would have.
-// layer: import
 #pragma once
 
 #include <cstdint>

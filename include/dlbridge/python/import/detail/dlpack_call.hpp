@@ -1,5 +1,4 @@
 // call_dlpack: calls __dlpack__ of a producer with the keywords that are needed.
-// layer: import
 #pragma once
 
 #include <cstddef>

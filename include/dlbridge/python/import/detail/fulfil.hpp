@@ -1,6 +1,5 @@
 // fulfil_request: moves an imported tensor to the requested device, or copies it, where the
 // producer did not.
-// layer: import
 #pragma once
 
 #include <cstdint>

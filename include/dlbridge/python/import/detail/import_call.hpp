@@ -1,5 +1,4 @@
 // import_call: one import by __dlpack__, from the choice of the keywords to the tensor.
-// layer: import
 #pragma once
 
 #include <cstdint>

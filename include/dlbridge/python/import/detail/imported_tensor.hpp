@@ -1,5 +1,4 @@
 // imported_tensor: holds the tensor of one argument during a call, lent or owned.
-// layer: import
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 // read_ndarray: reads the fields of a numpy.ndarray without a call, after a self-test of their
 // layout.
-// layer: import
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,5 @@
 // negotiation: calls a producer's __dlpack__, and again with fewer keywords when the first
 // exception means that the producer may not support one.
-// layer: import
 #pragma once
 
 #include <utility>

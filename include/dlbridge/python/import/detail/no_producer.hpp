@@ -1,5 +1,4 @@
 // set_no_producer: the refusal of an object that has no __dlpack__, and what to pass in its place.
-// layer: import
 #pragma once
 
 #include <dlbridge/error.hpp>

@@ -1,5 +1,4 @@
 // with_own_dims: gives an imported tensor a shape and strides that its library cannot change.
-// layer: import
 #pragma once
 
 #include <atomic>

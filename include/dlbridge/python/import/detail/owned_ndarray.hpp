@@ -1,5 +1,4 @@
 // own_ndarray: makes a managed tensor on the memory of an ndarray.
-// layer: import
 #pragma once
 
 #include <cstdint>

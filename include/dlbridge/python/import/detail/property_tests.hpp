@@ -1,6 +1,5 @@
 // property_tests: the properties of an object, such as requires_grad, for which its library's
 // __dlpack__ refuses a tensor that its exchange table exports, and how they are read.
-// layer: import
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
 // type_cache: caches what a Python type offers to a consumer.
-// layer: import
 #pragma once
 
 #include <atomic>

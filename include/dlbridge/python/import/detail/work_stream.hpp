@@ -1,5 +1,4 @@
 // work_stream_of: finds the stream on which the library of an object currently works.
-// layer: import
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
 // check_of: the function that adds the reason why a parameter does not accept an argument.
-// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,4 @@
 // bind: passes a C++ function with its extras to nanobind, and inserts its record.
-// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,6 +1,5 @@
 // bound_function: the function object that def passes to nanobind, and the casters of its arguments
 // and result.
-// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,6 +1,5 @@
 // bound_record: the parameters of one function that def bound and nanobind's scope of it; the list
 // of all records, in which a refused call finds the functions of its name.
-// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

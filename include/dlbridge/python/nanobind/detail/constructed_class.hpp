@@ -1,5 +1,4 @@
 // constructed_class: binds the functions that nb::new_ adds to a class.
-// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

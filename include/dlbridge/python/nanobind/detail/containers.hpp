@@ -1,6 +1,5 @@
 // element_casters, annotation_text: let containers of tensors hold what nanobind converts, and
 // annotate them.
-// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,4 @@
 // explain_refusals: lets the calls of a function that def bound state why nanobind refused them.
-// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,4 @@
 // extras: which extra arguments of def are its own, guards, names of parameters or a docstring.
-// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

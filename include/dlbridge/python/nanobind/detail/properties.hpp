@@ -1,5 +1,4 @@
 // make_accessor, make_setter and insert_property: bind C++ functions as the property of a class.
-// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

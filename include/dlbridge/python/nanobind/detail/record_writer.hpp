@@ -1,5 +1,4 @@
 // write_record: writes what the extras and the parameter types of a function state into its record.
-// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,4 @@
 // library_refusal: finds the reasons why nanobind refused a call of a function that def bound.
-// layer: bindings
 #pragma once
 
 #include <nanobind/nanobind.h>

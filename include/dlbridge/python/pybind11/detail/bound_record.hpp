@@ -1,6 +1,5 @@
 // bound_record: a function_record with pybind11's record of the same function, and the checks by
 // which a refused call finds its reasons.
-// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

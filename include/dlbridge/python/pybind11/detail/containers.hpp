@@ -1,6 +1,5 @@
 // element_casters, annotation_text: let containers of tensors hold what pybind11 converts, and
 // annotate them.
-// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

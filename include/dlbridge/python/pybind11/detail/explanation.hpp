@@ -1,5 +1,4 @@
 // explain_refusals: replaces pybind11's refusals of calls, which name no argument, by the reasons.
-// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,6 +1,5 @@
 // insert_function: adds a Python function to its module or class, as the first of its name or as a
 // further overload.
-// layer: bindings
 #pragma once
 
 #include <atomic>

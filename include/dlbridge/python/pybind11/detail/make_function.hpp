@@ -1,6 +1,5 @@
 // make_function: makes the Python function of a C++ function of tensors, with the extras of
 // pybind11's def.
-// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

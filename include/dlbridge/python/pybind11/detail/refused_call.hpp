@@ -1,5 +1,4 @@
 // add_call_reasons: finds the reasons why pybind11 refused a call of a function that def bound.
-// layer: bindings
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,5 +1,4 @@
 // tensor_object: defines the object of a Tensor, its creation, sharing and destruction.
-// layer: tensor
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
 // truth_of_tensor: implements bool(tensor) for a tensor of one element.
-// layer: tensor
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
 // read_dtype: reads the dtype that a Python caller passes.
-// layer: interpreter
 #pragma once
 
 #include <cstddef>

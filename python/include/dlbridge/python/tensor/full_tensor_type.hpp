@@ -1,5 +1,4 @@
 // full_tensor_type: completes Tensor with attributes, indexing, elements, buffers and pickling.
-// layer: tensor
 #pragma once
 
 #include <dlbridge/python/export/buffer.hpp>

@@ -1,6 +1,5 @@
 // module_functions: defines the Python functions from_dlpack, as_tensor, to_dlpack, from_pointer
 // and empty.
-// layer: tensor
 #pragma once
 
 #include <cstdint>

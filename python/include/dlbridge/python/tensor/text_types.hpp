@@ -1,6 +1,5 @@
 // text_types, to_python: create the Python types dtype and device, which derive from str, and their
 // objects.
-// layer: tensor
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
 // tensor_attributes: lists the attributes of Tensor.
-// layer: tensor
 #pragma once
 
 #include <dlbridge/abi.hpp>

@@ -1,5 +1,4 @@
 // from_pointer, empty: create a Tensor on memory whose address the caller has, and on new memory.
-// layer: tensor
 #pragma once
 
 #include <cstddef>

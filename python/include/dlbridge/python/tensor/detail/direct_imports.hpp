@@ -1,6 +1,5 @@
 // import_array, share_memory, copy_of_array, import_plainly: import an ndarray or a Tensor without
 // a call of its producer, and other objects by their exchange table.
-// layer: tensor
 #pragma once
 
 #include <cstdint>

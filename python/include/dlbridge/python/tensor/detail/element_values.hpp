@@ -1,5 +1,4 @@
 // element_value: reads one element in host memory as a Python number.
-// layer: tensor
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,4 @@
 // from_dlpack, as_tensor: import an object to a Tensor, by the first way that serves it.
-// layer: tensor
 #pragma once
 
 #include <cstdint>

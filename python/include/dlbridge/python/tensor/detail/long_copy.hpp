@@ -1,6 +1,5 @@
 // long_copy, copy_without_gil: let other Python threads run while many bytes are copied on the
 // host.
-// layer: tensor
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
 // tensor_methods: lists the methods of the package's Tensor.
-// layer: tensor
 #pragma once
 
 #include <dlbridge/abi.hpp>

@@ -1,5 +1,4 @@
 // get_shape and others: compute the attributes of Tensor that its description states.
-// layer: tensor
 #pragma once
 
 #include <cstdint>

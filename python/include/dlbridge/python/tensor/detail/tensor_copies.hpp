@@ -1,5 +1,4 @@
 // to, copy, ravel: move a Tensor to another device, and copy it.
-// layer: tensor
 #pragma once
 
 #include <dlbridge/device.hpp>

@@ -1,5 +1,4 @@
 // tensor_length, tensor_at, tensor_subscript: implement len, indexing and iteration of a Tensor.
-// layer: tensor
 #pragma once
 
 #include <cstdint>

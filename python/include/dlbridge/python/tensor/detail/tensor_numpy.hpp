@@ -1,5 +1,4 @@
 // __array__, numpy, __array_interface__, __numpy_dtype__: give NumPy the elements of a Tensor.
-// layer: tensor
 #pragma once
 
 #include <cstdint>

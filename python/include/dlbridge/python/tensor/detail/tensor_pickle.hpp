@@ -1,5 +1,4 @@
 // reduce_method: pickles a Tensor.
-// layer: tensor
 #pragma once
 
 #include <cstdint>

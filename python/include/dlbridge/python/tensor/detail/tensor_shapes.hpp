@@ -1,6 +1,5 @@
 // T, mT, permute, reshape and view: describe the elements of a Tensor by other dimensions or
 // another dtype, without a copy.
-// layer: tensor
 #pragma once
 
 #include <cstddef>

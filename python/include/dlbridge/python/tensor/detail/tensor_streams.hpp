@@ -1,6 +1,5 @@
 // synchronize, record_stream, __cuda_stream__: give Python code the stream on which the elements of
 // a Tensor are ready, wait for it, and keep the memory for another one.
-// layer: tensor
 #pragma once
 
 #include <cstdint>

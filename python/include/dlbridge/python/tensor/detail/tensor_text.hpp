@@ -1,6 +1,5 @@
 // show_tensor: describes a Tensor in one line, with its elements if they are few; the picture of
 // its memory for notebooks.
-// layer: tensor
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // item, tolist, tobytes, int, float, complex and index of a Tensor: read its elements on the host.
-// layer: tensor
 #pragma once
 
 #include <cstdint>

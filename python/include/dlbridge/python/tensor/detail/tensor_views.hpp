@@ -1,5 +1,4 @@
 // make_view: creates a Tensor on the memory of another one, under another description.
-// layer: tensor
 #pragma once
 
 #include <cstddef>
