@@ -124,8 +124,10 @@ DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
     r.advice = is_copy_enough ? other_layout_advice : nullptr;
   }
   if (rule(!need.writable || !view.read_only(), errc::read_only)) {
-    r.got.append(", read-only");
-    r.advice = "Take it as const, or pass a writable copy";
+    bool const is_copied = view.is_copied();
+    r.got.append(is_copied ? ", a read-only copy by its producer" : ", read-only");
+    r.advice = is_copied ? "Take it as const, or pass an array that is exported without a copy"
+                         : "Take it as const, or pass a writable copy";
   }
   if (rule(has_alignment(view, need.alignment), errc::misaligned)) {
     if (need.alignment <= max_unstated_alignment) {

@@ -646,9 +646,9 @@ EXPORTS: list[Row] = [
         export_with(),
         BufferError,
         "__dlpack__(): expected writable memory, as a legacy tensor has no read-only flag; got "
-        "read-only memory: writability differs. Give the consumer from_dlpack(x, copy=True), "
-        "or from_dlpack(x, readonly=False) if it does not write. Callers of __dlpack__ and "
-        "to_dlpack can pass max_version=(1, 0)",
+        "read-only memory: writability differs. Give the consumer dlbridge.from_dlpack(x, "
+        "copy=True), or dlbridge.from_dlpack(x, readonly=False) if it does not write. Callers of "
+        "__dlpack__ and to_dlpack can pass max_version=(1, 0)",
         [0],
     ),
     (
@@ -657,9 +657,9 @@ EXPORTS: list[Row] = [
         lambda x: dlbridge.to_dlpack(x.tensor),
         BufferError,
         "to_dlpack(): expected writable memory, as a legacy tensor has no read-only flag; got "
-        "read-only memory: writability differs. Give the consumer from_dlpack(x, copy=True), "
-        "or from_dlpack(x, readonly=False) if it does not write. Callers of __dlpack__ and "
-        "to_dlpack can pass max_version=(1, 0)",
+        "read-only memory: writability differs. Give the consumer dlbridge.from_dlpack(x, "
+        "copy=True), or dlbridge.from_dlpack(x, readonly=False) if it does not write. Callers of "
+        "__dlpack__ and to_dlpack can pass max_version=(1, 0)",
         [0],
     ),
     (

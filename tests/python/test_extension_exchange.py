@@ -91,6 +91,19 @@ def test_a_table_is_found_by_every_spelling(binding: str, spelling: str) -> None
     assert handle.handed_out == 0
 
 
+@pytest.mark.parametrize("kind", ["span_to_read", "owned", "any_tensor"])
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_subclass_that_overrides_dlpack_does_not_use_the_table(binding: str, kind: str) -> None:
+    base = type("Base", (table_and_methods(table()),), {})
+    derived = type("Derived", (base,), {"__dlpack__": lambda self, **_: self.other.capsule(True)})
+    x = type("Again", (derived,), {})(foreign.tensor(shape=(3,)))
+    x.other = foreign.tensor(shape=(3,))
+    calls = Calls()
+    assert function(binding, kind)(x) == x.other.address
+    assert calls.counts() == {}
+    assert (x.requests, x.other.handed_out) == (0, 1)
+
+
 @pytest.mark.parametrize(
     "kind", ["span_to_write", "owned", "owned_to_write", "argument", "any_tensor", "managed_tensor"]
 )

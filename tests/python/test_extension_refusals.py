@@ -30,6 +30,10 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     ("writable", {"flags": 1},
      "expected float32[...] on cpu, writable; got float32[2, 3] on cpu, read-only: writability "
      "differs. Take it as const, or pass a writable copy"),
+    ("writable", {"flags": 2},
+     "expected float32[...] on cpu, writable; got float32[2, 3] on cpu, a read-only copy by its "
+     "producer: writability differs. Take it as const, or pass an array that is exported without a "
+     "copy"),
     ("row_major", {"strides": (1, 2)},
      "expected float32[...] on cpu, row-major; got float32[2, 3] on cpu with strides [1, 2]: "
      "layout differs. Pass a copy in that layout"),
@@ -94,6 +98,18 @@ def test_messages_of_pybind11(name: str, fields: dict[str, Any], words: str) -> 
     assert error.startswith(f"{name}(): incompatible function arguments.")
     assert f'x: typing.Annotated[dlbridge.typing.SupportsDLPack, "{expected}"]' in error
     assert (p.exports, p.calls) == ([1], [1])
+
+
+@pytest.mark.parametrize(
+    "writing, reading", [("span_to_write", "span_to_read"), ("owned_to_write", "owned")]
+)
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_copy_by_the_producer_is_only_read(binding: str, writing: str, reading: str) -> None:
+    """The producer would not see what the function writes."""
+    p = Producer(shape=(3,), flags=2)
+    refused(function(binding, writing), p)
+    assert function(binding, reading)(p) == p.handles[-1].address
+    assert (p.exports, p.calls) == ([1, 1], [1, 1])
 
 
 @pytest.mark.parametrize("binding", BINDINGS)

@@ -12,6 +12,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 
+import dlbridge
 import extension
 from bindings import BINDINGS, DETAILED, function
 
@@ -19,30 +20,59 @@ peer: Any = torch
 KINDS = ["span_to_read", "span_to_write", "owned", "argument", "any_tensor", "managed_tensor"]
 
 
-class Counting(torch.Tensor):
-    """Counts the calls of __dlpack__."""
+class Derived(torch.Tensor):
+    """A subclass that exports what its base does."""
 
-    requests = 0
 
-    def __dlpack__(self, *args: Any, **keywords: Any) -> Any:
-        Counting.requests += 1
-        return super().__dlpack__(*args, **keywords)
+class Overriding(torch.Tensor):
+    """A subclass that exports other values."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return peer.full((3,), 9.0).__dlpack__(**keywords)
+
+
+class OverridingAgain(Overriding):
+    pass
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[torch.Tensor]:
+    """The tensors whose __dlpack__ was called."""
+    called: list[torch.Tensor] = []
+    original = torch.Tensor.__dlpack__
+
+    def counting(self: torch.Tensor, *args: Any, **keywords: Any) -> Any:
+        called.append(self)
+        return original(self, *args, **keywords)
+
+    monkeypatch.setattr(torch.Tensor, "__dlpack__", counting)
+    return called
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("of_class", [torch.Tensor, torch.nn.Parameter, Derived])
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_the_table_is_used(binding: str, kind: str) -> None:
-    x = torch.ones(3).as_subclass(Counting)
-    Counting.requests = 0
+def test_the_table_is_used(
+    binding: str, of_class: Any, kind: str, requests: list[torch.Tensor]
+) -> None:
+    x = torch.ones(3).as_subclass(of_class)
     assert function(binding, kind)(x) == x.data_ptr()
     assert extension.kind(x) == "float32"
-    assert Counting.requests == 0
+    assert requests == []
 
 
-def test_the_counter_counts() -> None:
-    Counting.requests = 0
-    peer.from_dlpack(torch.ones(3).as_subclass(Counting))
-    assert Counting.requests == 1
+def test_the_counter_counts(requests: list[torch.Tensor]) -> None:
+    peer.from_dlpack(torch.ones(3))
+    assert len(requests) == 1
+
+
+@pytest.mark.parametrize("of_class", [Overriding, OverridingAgain])
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_subclass_that_overrides_dlpack(binding: str, of_class: Any) -> None:
+    x = torch.ones(3).as_subclass(of_class)
+    assert peer.from_dlpack(x).tolist() == dlbridge.from_dlpack(x).tolist() == [9, 9, 9]
+    assert function(binding, "sum")(x) == 27
+    assert function(binding, "same")(x).tolist() == [9, 9, 9]
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
@@ -58,7 +88,7 @@ def test_the_result_for_a_parameter_is_a_plain_tensor(binding: str) -> None:
 
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_the_result_for_a_subclass_is_a_plain_tensor(binding: str) -> None:
-    assert type(function(binding, "doubled")(torch.ones(3).as_subclass(Counting))) is torch.Tensor
+    assert type(function(binding, "doubled")(torch.ones(3).as_subclass(Derived))) is torch.Tensor
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
@@ -130,7 +160,7 @@ def test_a_method_allocates_a_torch_tensor() -> None:
 def test_a_result_with_negative_strides_is_refused() -> None:
     """PyTorch would end the process."""
     assert extension.backwards(np.arange(3, dtype="f4")).tolist() == [2, 1, 0]
-    for x in (torch.ones(3), Counting(torch.ones(3))):
+    for x in (torch.ones(3), Derived(torch.ones(3))):
         with pytest.raises(BufferError, match="strides of 0 and above, as PyTorch requires"):
             extension.backwards(x)
 

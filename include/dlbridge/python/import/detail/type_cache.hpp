@@ -35,10 +35,9 @@ constexpr char const* mostly_host_types[][2] = {
     {"tvm_ffi.core", "Tensor"},
 };
 
-// Whether the environment variable DLBRIDGE_PROTOCOL_ONLY is set to anything but "" and "0": all
-// imports then call __dlpack__, and none uses an exchange table or reads the fields of an
-// ndarray; results for NumPy are created by functions of the module numpy, not by its C API. It is
-// for a comparison of both, and for a library whose table is broken.
+// Whether the environment variable DLBRIDGE_PROTOCOL_ONLY is set to anything but "" and "0":
+// imports then call __dlpack__ only, and results for NumPy are created by functions of the module
+// numpy.
 DLBRIDGE_LOCAL inline bool uses_protocol_only() noexcept {
   static bool const is_set = [] {
     char const* const value = std::getenv("DLBRIDGE_PROTOCOL_ONLY");
@@ -59,7 +58,7 @@ struct type_facts {
   bool legacy_only = false;    // the signature of dlpack has no max_version
   bool host_only = false;      // the memory is always host-accessible: numpy.ndarray
   exchange_table exchange{};   // the type's exchange table, if its major version is supported
-  bool has_table = false;      // that table is used, for the arguments of extensions
+  bool has_table = false;      // extensions use it for arguments: no __dlpack__ overrides it
   bool defines_table = false;  // the type does not inherit it: from_dlpack uses it as well
   bool reads_fields = false;   // host_only, and its fields may be read without a call
   bool has_head = false;       // the objects are Tensors, which begin with a tensor_head
@@ -297,9 +296,18 @@ class type_cache {
     constexpr std::uintptr_t page = 4096;  // no object is in the first one, nor misaligned
     return address >= page && address % alignof(void*) == 0 ? header : nullptr;
   }
-  static bool inherits_table(PyTypeObject* type, void const* header) noexcept {
-    ref const base = base_of(type);
-    return base && exchange_header_of(reinterpret_cast<PyTypeObject*>(base.get())) == header;
+  // The base of a type, if it has the same table; otherwise empty.
+  static ref base_with_table(PyTypeObject* type, void const* header) noexcept {
+    ref base = base_of(type);
+    auto* const from = reinterpret_cast<PyTypeObject*>(base.get());
+    return base && exchange_header_of(from) == header ? std::move(base) : ref();
+  }
+  // Whether a type inherits the table of a class whose __dlpack__ it overrides.
+  static bool overrides_table(PyTypeObject* type, void const* header, PyObject* dlpack) noexcept {
+    ref const base = base_with_table(type, header);
+    auto* const from = reinterpret_cast<PyTypeObject*>(base.get());
+    return base && (type_attribute(from, names::get().dlpack).get() != dlpack ||
+                    overrides_table(from, header, dlpack));
   }
   static void const* table_in(PyObject* capsule) noexcept {
     return PyCapsule_IsValid(capsule, exchange_capsule_name()) != 0
@@ -360,9 +368,9 @@ class type_cache {
     void const* const header = exchange_header_of(type);
     fresh.exchange = exchange_table::find(header);
     if (!detail::uses_protocol_only()) {
-      fresh.has_table = static_cast<bool>(fresh.exchange);
+      fresh.has_table = fresh.exchange && !overrides_table(type, header, fresh.dlpack);
       fresh.defines_table =
-          fresh.has_table && fresh.dlpack != Py_None && !inherits_table(type, header);
+          fresh.has_table && fresh.dlpack != Py_None && !base_with_table(type, header);
       fresh.reads_fields = fresh.host_only;
 #if !defined(Py_GIL_DISABLED)  // where each call looks the type up, a call of the table costs less
       fresh.has_head = detail::has_tensor_head(type);
