@@ -122,6 +122,12 @@ void add_functions(Bind bind) {
       "typed", "any");
   bind("count_counted", [] { return counted::alive(); });
   bind(
+      "legacy_capsule",
+      [](dlbridge::managed_tensor x) {
+        return dlbridge::python::wrap_capsule(dlbridge::to_legacy(std::move(x)));
+      },
+      "x");
+  bind(
       "set_or_tensors",
       [](std::variant<std::set<int>, std::vector<owned<float>>> const& x) { return x.index(); },
       "x");

@@ -739,3 +739,26 @@ def test_none_in_place_of_a_pointer_or_a_tensor() -> None:
     assert function(FLOATS) == 1
     with pytest.raises(TypeError, match=r"cargo_or_span\(\): argument 'x': expected .*; got None"):
         function(None)
+
+
+class Holds:
+    """Exports a capsule once."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+
+def test_a_function_returns_the_capsule_of_a_tensor(extension: Any) -> None:
+    x = np.arange(3.0)
+    capsule = extension.legacy_capsule(x)
+    assert 'capsule object "dltensor"' in repr(capsule)
+    y = np.from_dlpack(Holds(capsule))
+    assert y.tolist() == [0, 1, 2]
+    assert np.shares_memory(x, y)
+    assert 'capsule object "used_dltensor"' in repr(capsule)

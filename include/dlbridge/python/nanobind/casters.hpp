@@ -220,6 +220,14 @@ struct type_caster<std::optional<dlbridge::any_tensor>>
 template <>
 struct type_caster<std::optional<dlbridge::managed_tensor>>
     : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::managed_tensor>> {};
+// Of results, such as that of wrap_capsule.
+template <>
+struct type_caster<dlbridge::python::ref> {
+  static constexpr auto Name = const_name("typing.Any");
+  static handle from_cpp(dlbridge::python::ref object, rv_policy, cleanup_list*) noexcept {
+    return object.release();
+  }
+};
 template <>
 struct type_caster<dlbridge::member_view> {
   static constexpr auto Name = const_name("typing.Any");

@@ -246,6 +246,15 @@ class type_caster<std::optional<dlbridge::managed_tensor>>
  public:
   type_caster() noexcept {}
 };
+// Of results, such as that of wrap_capsule.
+template <>
+class type_caster<dlbridge::python::ref> {
+ public:
+  static constexpr auto name = const_name("typing.Any");
+  static handle cast(dlbridge::python::ref object, return_value_policy, handle) {
+    return dlbridge::python::on_pybind11::checked(std::move(object)).release();
+  }
+};
 template <>
 class type_caster<dlbridge::member_view> {
  public:
