@@ -195,13 +195,13 @@ managed_tensor build_as(Owner&& owner, description const& first, Describe descri
 /// @return The tensor, on the elements of the array.
 /// @throws error read_only or version_mismatch (the legacy struct has no flag for read-only memory
 ///   or padded elements), out_of_memory, bad_argument (describe returned shape and strides of
-///   different ranks, or another rank in its second call), null_data (an empty std::shared_ptr), or
-///   as check_tensor (describe returned an invalid description).
+///   different ranks, or another rank in its second call), null_data (an empty std::shared_ptr), as
+///   check_tensor (describe returned an invalid description), or as array_traits<T>::prepare.
 ///
 /// @par Ownership
 /// The array moves into the one allocation of the tensor. After read_only, version_mismatch,
-/// out_of_memory, and malformed for a rank above 64, the caller still owns it. After any other
-/// error it has been destroyed.
+/// out_of_memory, malformed for a rank above 64, and an exception of prepare, the caller still owns
+/// it. After any other error it has been destroyed.
 template <class Owner>
 [[nodiscard]] managed_tensor build(Owner&& owner, struct_kind kind = struct_kind::versioned,
                                    read_only_policy policy = read_only_policy::refuse) {
@@ -210,6 +210,7 @@ template <class Owner>
                 "dlbridge: build takes the array over. Move it, build(std::move(a)), or share it, "
                 "build(std::make_shared<T>(...))");
   if constexpr (is_taken) {  // otherwise Clang reports further errors
+    dlbridge::prepare(owner);
     return detail::build_as(
         std::forward<Owner>(owner), dlbridge::describe(owner),
         [](Owner& array) noexcept { return dlbridge::describe(array); }, kind, policy);

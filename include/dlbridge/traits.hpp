@@ -134,6 +134,7 @@ struct description {
 ///   static description describe(my_array& a) noexcept {
 ///     return description::of(a.data(), {a.rows(), a.columns()});
 ///   }
+///   static void prepare(my_array& a);                // optional: may refuse an export
 ///   static my_array adopt(managed_tensor&& m);       // optional: constructs T from a tensor
 ///   static stream_ref stream(my_array& a) noexcept;  // optional: orders work on T
 /// };
@@ -142,6 +143,10 @@ struct description {
 /// build moves the array into the allocation of the tensor, and reads the address of the elements
 /// afterwards. So T may store its elements inside the object. build calls describe twice; both
 /// calls must return the same rank.
+///
+/// prepare is called before each export, and may throw, such as raise(refusal(...)) for an array
+/// that DLPack cannot describe. It may evaluate an array whose elements are computed when they are
+/// needed. It is not called for `__dlpack_device__`.
 ///
 /// @tparam T The array type, without const.
 template <class T>
@@ -182,6 +187,25 @@ description describe(T& array) noexcept {
     return traits::describe(array);
   } else {
     return description::of_nothing();  // only the assertion is printed
+  }
+}
+
+namespace detail {
+template <class T, class = void>
+constexpr bool has_prepare = false;
+template <class T>
+constexpr bool has_prepare<
+    T, std::void_t<decltype(array_traits<std::remove_cv_t<T>>::prepare(std::declval<T&>()))>> =
+    true;
+}  // namespace detail
+
+/// Prepares an array for an export, by array_traits<T>::prepare if it exists.
+///
+/// @throws as array_traits<T>::prepare.
+template <class T>
+void prepare([[maybe_unused]] T& array) {
+  if constexpr (detail::has_prepare<T>) {
+    array_traits<std::remove_cv_t<T>>::prepare(array);
   }
 }
 

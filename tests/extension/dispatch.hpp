@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -74,6 +75,30 @@ struct keeper {
     return std::vector<std::int64_t>(view.shape(), view.shape() + view.rank());
   }
 };
+// An array that is evaluated when it is exported, or cannot be.
+struct deferred {
+  explicit deferred(bool fails) : can_evaluate(!fails) {}
+  bool can_evaluate;
+  int evaluations = 0;
+  std::vector<float> values{};
+};
+}  // namespace dispatch
+
+template <>
+struct dlbridge::array_traits<dispatch::deferred> {
+  static void prepare(dispatch::deferred& x) {
+    if (!x.can_evaluate) {
+      throw std::runtime_error("no values to evaluate");
+    }
+    ++x.evaluations;
+    x.values = {1, 2};
+  }
+  static description describe(dispatch::deferred& x) noexcept {
+    return description::of(x.values.data(), {x.values.size()});
+  }
+};
+
+namespace dispatch {
 // A class to which numbers are converted.
 struct measured {
   explicit measured(double x) : values{static_cast<float>(x), 0} {}
@@ -84,6 +109,11 @@ struct window {
   float const* data;
 };
 
+template <class Class>
+void add_deferred_methods(Class& bound) {
+  dlbridge::def_dlpack(bound);
+  bound.def("evaluations", [](deferred const& self) { return self.evaluations; });
+}
 /// Adds an overload for a type of the binding library, which may convert an array, and then one for
 /// tensors.
 template <class T, class Bind>

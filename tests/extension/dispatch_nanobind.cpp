@@ -71,6 +71,9 @@ void add_dispatch(nb::module_& m) {
   nb::class_<dispatch::keeper>(m, "Keeper")
       .def("typed_extents", &dispatch::keeper::typed_extents)
       .def("any_extents", &dispatch::keeper::any_extents);
+  nb::class_<dispatch::deferred> deferred(m, "Deferred");
+  deferred.def(nb::init<bool>(), "fails"_a = false);
+  dispatch::add_deferred_methods(deferred);
   nb::class_<dispatch::counted> counted(m, "Counted");
   dlbridge::def(counted, nb::new_([](dispatch::owned<float>) { return new dispatch::counted; }),
                 "x"_a);

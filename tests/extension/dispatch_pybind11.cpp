@@ -44,6 +44,9 @@ void add_dispatch(py::module_& m) {
   holder.def(py::init<>());
   dispatch::add_holder_methods(holder, py::return_value_policy::reference_internal);
   py::class_<dispatch::counted>(m, "Counted");
+  py::class_<dispatch::deferred> deferred(m, "Deferred");
+  deferred.def(py::init<bool>(), py::arg("fails") = false);
+  dispatch::add_deferred_methods(deferred);
   py::class_<dispatch::cargo, py::smart_holder>(m, "Cargo")
       .def(py::init<>())
       .def_readonly("weight", &dispatch::cargo::weight);

@@ -17,6 +17,8 @@ import numpy as np
 import pytest
 from cpython_build import FREE_THREADED
 
+import dlbridge
+
 PEERS = [name for name in ("numpy", "torch") if importlib.util.find_spec(name)]
 MODULES = [name for name in ("extension", "nanobind_extension") if importlib.util.find_spec(name)]
 BORROWS = not FREE_THREADED and np.lib.NumpyVersion(np.__version__) >= "2.1.0"
@@ -762,3 +764,28 @@ def test_a_function_returns_the_capsule_of_a_tensor(extension: Any) -> None:
     assert y.tolist() == [0, 1, 2]
     assert np.shares_memory(x, y)
     assert 'capsule object "used_dltensor"' in repr(capsule)
+
+
+EXPORTS: dict[str, Any] = {
+    "numpy": np.from_dlpack,
+    "dlbridge, by the exchange table": dlbridge.from_dlpack,
+    "a copy": lambda x: dlbridge.from_dlpack(x, copy=True),
+}
+
+
+@pytest.mark.parametrize("export", EXPORTS)
+def test_an_array_is_prepared_for_each_export(extension: Any, export: str) -> None:
+    x = extension.Deferred()
+    assert x.__dlpack_device__() == (1, 0)
+    assert x.evaluations() == 0
+    assert EXPORTS[export](x).tolist() == [1, 2]
+    assert x.evaluations() == 1
+    with pytest.raises(RuntimeError, match="no values to evaluate"):
+        EXPORTS[export](extension.Deferred(fails=True))
+
+
+def test_an_argument_is_prepared(extension: Any) -> None:
+    y = np.from_dlpack(Holds(extension.legacy_capsule(extension.Deferred())))
+    assert y.tolist() == [1, 2]
+    with pytest.raises(TypeError, match="argument 'x': RuntimeError: no values to evaluate"):
+        extension.legacy_capsule(extension.Deferred(fails=True))

@@ -1,4 +1,5 @@
 // builder.hpp: one allocation owns an array of any type; a plain-C consumer reads and frees it.
+#include <dlbridge/bridges/std.hpp>
 #include <dlbridge/builder.hpp>
 
 #include <gtest/gtest.h>
@@ -449,6 +450,47 @@ TEST_P(Describe, AnEmptyManagedTensorIsRefused) {
 }
 
 // A short std::string holds its characters itself.
+/// An array whose elements exist once it is prepared.
+struct deferred_array {
+  bool can_prepare;
+  std::vector<float> elements{};
+};
+
+}  // namespace
+
+template <>
+struct dlbridge::array_traits<deferred_array> {
+  static void prepare(deferred_array& a) {
+    if (!a.can_prepare) {
+      throw std::runtime_error("no elements");
+    }
+    a.elements = {1, 2, 3};
+  }
+  static description describe(deferred_array& a) noexcept {
+    return description::of(a.elements.data(), {a.elements.size()});
+  }
+};
+
+namespace {
+
+TEST_P(Describe, AnArrayIsPreparedFirst) {
+  managed_tensor const moved = build(deferred_array{true}, GetParam());
+  EXPECT_EQ(moved.view().count(), 3);
+  auto const array = std::make_shared<deferred_array>(deferred_array{true});
+  managed_tensor const shared = build(std::shared_ptr<deferred_array>(array), GetParam());
+  EXPECT_EQ(shared.view().data(), array->elements.data());
+  EXPECT_EQ(shared.view().count(), 3);
+}
+
+TEST_P(Describe, AnArrayThatCannotBePreparedStaysTheCallers) {
+  deferred_array array{false, {7}};
+  EXPECT_THROW(static_cast<void>(build(std::move(array), GetParam())), std::runtime_error);
+  EXPECT_EQ(array.elements, std::vector<float>{7});
+  auto pointer = std::make_shared<deferred_array>(deferred_array{false});
+  EXPECT_THROW(static_cast<void>(build(std::move(pointer), GetParam())), std::runtime_error);
+  EXPECT_EQ(pointer.use_count(), 1);
+}
+
 TEST(BuildOn, RefusesElementsThatMoveWithTheirOwner) {
   std::string owner = "abc";
   description const d = description::of(owner.data(), {3});

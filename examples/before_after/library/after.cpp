@@ -31,7 +31,7 @@ dlbridge::dtype exchanged(nd::dtype type) {
       return each.exchanged;
     }
   }
-  return dlbridge::dtype();  // no dtype: build refuses it
+  return dlbridge::dtype();  // no dtype: prepare refuses it
 }
 
 nd::dtype own(dlbridge::dtype type) {
@@ -50,6 +50,19 @@ nd::dtype own(dlbridge::dtype type) {
 // [traits]
 template <>
 struct dlbridge::array_traits<nd::array> {
+  // Refuses what a description cannot express.
+  static void prepare(nd::array& a) {
+    if (exchanged(a.type()) == dtype()) {
+      raise(
+          refusal(errc::dtype_mismatch, "a dtype of DLPack", "text", "Export an array of numbers"));
+    }
+    for (std::int64_t const step : a.steps()) {
+      if (step % nd::bytes_of(a.type()) != 0) {
+        raise(refusal(errc::layout_mismatch, "steps of whole elements", "a field of records",
+                      "Copy the array"));
+      }
+    }
+  }
   static description describe(nd::array& a) noexcept {
     std::size_t const rank = a.shape().size();
     std::int64_t strides[max_rank];
@@ -100,16 +113,6 @@ inline nd::array dlbridge::array_traits<nd::array>::adopt(managed_tensor&& m) {
 
 // [functions]
 DLManagedTensorVersioned* nd::after::to_dlpack(array a) {
-  if (exchanged(a.type()) == dlbridge::dtype()) {
-    dlbridge::raise(dlbridge::refusal(dlbridge::errc::dtype_mismatch, "a dtype of DLPack", "text",
-                                      "Export an array of numbers"));
-  }
-  for (std::int64_t const step : a.steps()) {
-    if (step % bytes_of(a.type()) != 0) {
-      dlbridge::raise(dlbridge::refusal(dlbridge::errc::layout_mismatch, "steps of whole elements",
-                                        "a field of records", "Copy the array"));
-    }
-  }
   return dlbridge::build(std::move(a)).release_versioned();
 }
 

@@ -86,6 +86,13 @@ struct array_traits<std::shared_ptr<T>> {
     d.flags |= std::is_const_v<T> ? flag_read_only : 0;
     return d;
   }
+  /// Prepares the array.
+  template <class U = std::remove_const_t<T>, class = std::enable_if_t<detail::has_prepare<U>>>
+  static void prepare(std::shared_ptr<T> const& p) {
+    if (p != nullptr) {
+      array_traits<U>::prepare(const_cast<U&>(*p));  // as describe does
+    }
+  }
   /// The stream of the array.
   /// @pre The pointer is not null.
   template <class U = std::remove_const_t<T>, class = std::enable_if_t<detail::has_stream<U>>>

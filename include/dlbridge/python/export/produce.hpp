@@ -272,7 +272,8 @@ namespace detail {
   if (why.has(errc::read_only)) {
     why.advice =
         "Give the consumer dlbridge.from_dlpack(x, copy=True), or dlbridge.from_dlpack(x, "
-        "readonly=False) if it does not write. Callers of __dlpack__ and to_dlpack can pass max_version=(1, 0)";
+        "readonly=False) if it does not write. Callers of __dlpack__ and to_dlpack can pass "
+        "max_version=(1, 0)";
   } else if (why.has(errc::version_mismatch)) {
     why.advice = "Pass max_version=(1, 1)";
   }

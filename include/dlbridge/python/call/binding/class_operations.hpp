@@ -82,6 +82,7 @@ struct class_operations {
                           PyObject* keywords) noexcept {
     ref capsule;
     translated([&] {
+      prepare(self);
       device const where = describe_object(self).device;
       export_request request;
       if (!read_export_request(args, count, keywords, where, request)) {
@@ -114,9 +115,12 @@ struct class_operations {
   }
 
  private:
+  static void prepare(PyObject* self) { dlbridge::prepare(Library::template get<T>(self)); }
+
   // The table's caller orders its work after the stream that current_work_stream returns, the
   // default stream here; that stream must therefore wait for the array's (spec 5.3).
   static description describe_for_table(PyObject* self) {
+    prepare(self);
     if constexpr (dlbridge::detail::has_stream<T>) {
       device const where = describe_object(self).device;
       python::order_after(stream_ref::default_of(where), ready_on(self, where));
