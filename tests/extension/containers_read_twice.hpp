@@ -15,6 +15,16 @@ template <class T>
 using vector = dlbridge::tensor<T const, dlbridge::shape<dlbridge::dynamic_extent>>;
 using span = dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::dynamic_extent>>;
 
+using writable = dlbridge::tensor_span<float, dlbridge::shape<dlbridge::dynamic_extent>>;
+
+inline float sum(span x) {
+  float result = 0;
+  for (std::int64_t i = 0; i < x.count(); ++i) {
+    result += x(i);
+  }
+  return result;
+}
+
 /// @param bind bind(name, function, parameter names...)
 template <class Bind>
 void add(Bind bind) {
@@ -33,6 +43,10 @@ void add(Bind bind) {
         return x.at(0).extent(0);
       },
       "x", "y");
+  bind("sum_after", [](span x, span) { return sum(x); }, "x", "y");
+  bind("sum_after", [](span x, float) { return sum(x); }, "x", "y");
+  bind("sum_after_alone", [](span x, span) { return sum(x); }, "x", "y");
+  bind("write_after", [](writable x, span) { x(x.count() - 1) = 1; }, "x", "y");
   bind("extent_after", [](int, int, int) { return std::int64_t{0}; }, "x", "y", "z");
   bind(
       "extent_in_tuple",

@@ -2,10 +2,12 @@
 // Both bindings bind them.
 #pragma once
 
+#include <array>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -151,6 +153,14 @@ void add_functions(Bind bind) {
       },
       "typed", "any");
   bind("count_counted", [] { return counted::alive(); });
+  bind(
+      "constants",
+      [](dlbridge::any_argument const&) {
+        static std::array<float, 2> const values{1, 2};
+        return dlbridge::build(dlbridge::borrow(values));
+      },
+      "like");
+  bind("of_floats", [](std::map<float, span<float>> const& x) { return x.size(); }, "x");
   bind(
       "legacy_capsule",
       [](dlbridge::managed_tensor x) {

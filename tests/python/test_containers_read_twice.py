@@ -11,7 +11,7 @@ import subprocess
 import sys
 import textwrap
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,64 @@ class Resizing:
 def test_a_container_is_confirmed_after_later_arguments(extension: Any) -> None:
     x = np.zeros(1_000_000, "float32")
     assert extension.extent_after([x], Resizing(x)) == CONFIRMED
+
+
+class Frees:
+    """A number and a producer, which frees the memory of a tensor when it is read."""
+
+    def __init__(self, free: Callable[[], object]) -> None:
+        self.free = free
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        self.free()
+        return np.ones(1, "float32").__dlpack__(**keywords)
+
+
+class FreesAsNumber:
+    def __init__(self, free: Callable[[], object]) -> None:
+        self.free = free
+
+    def __float__(self) -> float:
+        self.free()
+        return 1.0
+
+
+def of_numpy() -> tuple[Any, Callable[[], object]]:
+    x = np.ones(1_000_000, "float32")
+    return x, lambda: x.resize(3_000_000, refcheck=False)
+
+
+def of_torch() -> tuple[Any, Callable[[], object]]:
+    torch = pytest.importorskip("torch")
+    x = torch.ones(1_000_000)
+    return x, lambda: x.set_(torch.zeros(3))
+
+
+FREED = {"numpy": of_numpy, "torch": of_torch}
+
+
+@pytest.mark.parametrize("owner", FREED)
+@pytest.mark.parametrize("last", [Frees, FreesAsNumber])
+def test_overloads_do_not_read_freed_memory(extension: Any, owner: str, last: Any) -> None:
+    """The tensor is refused, or read where it is now."""
+    x, free = FREED[owner]()
+    try:
+        assert extension.sum_after(x, last(free)) in (0, 3, 1_000_000)
+    except TypeError as refusal:
+        assert "a tensor that stays as it is during the call" in str(refusal)
+
+
+@pytest.mark.parametrize("owner", FREED)
+@pytest.mark.parametrize("name", ["sum_after_alone", "write_after"])
+def test_a_single_function_does_not_use_freed_memory(extension: Any, owner: str, name: str) -> None:
+    x, free = FREED[owner]()
+    try:
+        assert getattr(extension, name)(x, Frees(free)) in (None, 0, 1_000_000)
+    except TypeError as refusal:
+        assert "a tensor that stays as it is during the call" in str(refusal)
 
 
 def test_a_tuple_is_confirmed_after_its_elements_were_read(extension: Any) -> None:

@@ -789,3 +789,18 @@ def test_an_argument_is_prepared(extension: Any) -> None:
     assert y.tolist() == [1, 2]
     with pytest.raises(TypeError, match="argument 'x': RuntimeError: no values to evaluate"):
         extension.legacy_capsule(extension.Deferred(fails=True))
+
+
+@pytest.mark.parametrize("keys", [(16777216, 16777217), (float("nan"), 1.0), (1, 1.0 + 1e-12)])
+def test_keys_that_become_equal_are_refused(extension: Any, keys: tuple[float, float]) -> None:
+    assert extension.of_floats({1: FLOATS, 2.5: FLOATS}) == 2
+    with pytest.raises(ValueError, match=r"keys that differ in the C\+\+ map; got " + str(keys[1])):
+        extension.of_floats({keys[0]: FLOATS, keys[1]: FLOATS})
+
+
+def test_a_read_only_result(extension: Any) -> None:
+    result = extension.constants(FLOATS)
+    assert (result.tolist(), result.flags.writeable) == ([1, 2], False)
+    jax = pytest.importorskip("jax")
+    with pytest.raises(BufferError, match="Return a copy, such as copy_of"):
+        extension.constants(jax.numpy.ones(3))

@@ -85,7 +85,8 @@ struct named_parameters {
 
 // Loads an argument of one of several overloads, which share what they import.
 template <class A>
-bool load_shared(overload_call&, converted_argument<A>&, PyObject*) noexcept {
+bool load_shared(overload_call& call, converted_argument<A>&, PyObject*) noexcept {
+  call.expect_changes();  // by __float__ and others, after may_accept imported a tensor
   return true;
 }
 template <class P>
@@ -95,16 +96,8 @@ bool load_shared(overload_call& call, tensor_argument<P>& argument, PyObject* ob
 template <class P, class Others>
 bool load_shared(overload_call& call, container_argument<P, Others>& argument,
                  PyObject* object) noexcept {
+  call.expect_changes();
   return argument.load(object, call.iterators()) != load_result::refused;
-}
-// Containers borrow; shared imports own.
-template <class A>
-bool confirm_shared(A&) noexcept {
-  return true;
-}
-template <class P, class Others>
-bool confirm_shared(container_argument<P, Others>& argument) noexcept {
-  return argument.confirm();
 }
 
 // Loads the arguments of one of several overloads.
@@ -116,7 +109,7 @@ DLBRIDGE_NOINLINE bool load_all_shared(overload_call& call, Arguments& arguments
   bool const fits =
       (static_cast<unsigned>(load_shared(call, std::get<Is>(arguments), objects[Is])) & ... & 1U) !=
       0;
-  if (!fits || !(confirm_shared(std::get<Is>(arguments)) && ...) ||
+  if (!fits || (call.expects_changes() && !(std::get<Is>(arguments).confirm() && ...)) ||
       !detail::agree_on_extents(arguments, indices)) {
     return false;
   }

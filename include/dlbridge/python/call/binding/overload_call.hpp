@@ -97,6 +97,10 @@ class overload_call {
     }
   }
 
+  /// Whether Python code may have changed tensors that were imported before it ran.
+  bool expects_changes() const noexcept { return expects_changes_; }
+  void expect_changes() noexcept { expects_changes_ = true; }
+
   /// The iterators that the candidates have read.
   read_iterators& iterators() noexcept { return iterators_; }
 
@@ -269,6 +273,12 @@ class overload_call {
       return false;
     }
   }
+  // Whether an object was imported without Python code.
+  static bool is_read_directly(PyObject* object, DLTensor const& tensor) noexcept {
+    type_entry const* const type = type_cache::find(Py_TYPE(object));
+    return type != nullptr && (type->has_head || type->reads_fields ||
+                               (type->has_table && !is_complex(dtype(tensor.dtype))));
+  }
   // A raw capsule is imported by the first candidate that the binding library enters.
   static bool is_raw_capsule(PyObject* object) noexcept { return PyCapsule_CheckExact(object); }
 
@@ -291,6 +301,8 @@ class overload_call {
                                      device_filter{device_filter::anywhere})) {
       fresh->exception = take_exception();
     }
+    expects_changes_ =
+        expects_changes_ || fresh->exception || !is_read_directly(object, fresh->tensor.tensor());
     fresh->next = std::move(imports_);
     imports_ = std::move(fresh);
     return imports_.get();
@@ -326,6 +338,7 @@ class overload_call {
   bool is_operator_ = false;
   bool refused_ = false;
   bool accepted_ = false;
+  bool expects_changes_ = false;
   std::unique_ptr<entry> imports_{};
   std::unique_ptr<kept_reason> kept_{};
   ref reasons_;

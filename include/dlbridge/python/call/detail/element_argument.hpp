@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <dlbridge/abi.hpp>
+#include <dlbridge/error.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
 #include <dlbridge/python/call/detail/element_refusal.hpp>
 #include <dlbridge/python/call/detail/read_iterators.hpp>
@@ -247,6 +249,19 @@ class sequence_argument {
   std::unique_ptr<element[]> elements_{};
 };
 
+// Throws for a key that the C++ map does not distinguish from an earlier one: a float that is
+// rounded, and NaN in an ordered map.
+[[noreturn]] DLBRIDGE_COLD inline void raise_equal_key(PyObject* key) {
+  ref const text = repr_of(key);
+  if (!text) {
+    throw python_error();
+  }
+  char const* const got = api<PyUnicode_AsUTF8>(text.get());
+  api<PyErr_Clear>();  // of a surrogate
+  raise(refusal(errc::bad_argument, "keys that differ in the C++ map", got != nullptr ? got : "?",
+                "Another key equals this one there"));
+}
+
 template <class T, class Others>
 class mapping_argument {
   struct item {
@@ -295,7 +310,11 @@ class mapping_argument {
   T extract() {
     T result;
     for (Py_ssize_t i = 0; i < size_; ++i) {
+      std::size_t const size = result.size();
       result.emplace(at(i).key.extract(), at(i).value.extract());
+      if (result.size() == size) {
+        raise_equal_key(key_object(i));
+      }
     }
     return result;
   }

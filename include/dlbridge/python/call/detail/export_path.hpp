@@ -287,6 +287,7 @@ inline ref give_by_function(export_path const& path, managed_tensor m) noexcept 
       return array;
     }
   }
+  bool const is_read_only = m && m.view().read_only();
   ref producer;
   if (path.takes_capsule()) {
     managed_tensor legacy;
@@ -296,7 +297,14 @@ inline ref give_by_function(export_path const& path, managed_tensor m) noexcept 
   } else {
     producer = wrap_tensor(std::move(m));
   }
-  return producer ? ref::steal(api<PyObject_CallOneArg>(path.function, producer.get())) : ref();
+  ref object =
+      producer ? ref::steal(api<PyObject_CallOneArg>(path.function, producer.get())) : ref();
+  if (!object && is_read_only && PyErr_ExceptionMatches(PyExc_BufferError) != 0) {
+    api<PyErr_Clear>();
+    set_error(refusal(errc::read_only, "writable memory, as the library of the result requires",
+                      "read-only memory", "Return a copy, such as copy_of(view)"));
+  }
+  return object;
 }
 
 // The conversion to objects of a library, which is imported if necessary. Looked up once per

@@ -56,6 +56,15 @@ DLBRIDGE_COLD inline bool is_complex_number(PyObject* object) noexcept {
   return is_complex || PyErr_Occurred() != nullptr;
 }
 
+// Sets TypeError for an object that is no such number. An exception that Python code raised stays.
+DLBRIDGE_COLD inline void refuse_number(PyObject* object, char const* expected) noexcept {
+  if (PyErr_Occurred() == nullptr ||
+      (PyErr_ExceptionMatches(PyExc_TypeError) && !is_raised_by_python())) {
+    api<PyErr_Clear>();
+    api<PyErr_Format>(PyExc_TypeError, "expected %s; got %s", expected, Py_TYPE(object)->tp_name);
+  }
+}
+
 // Writes the value of an object that is no float itself. False with an exception set on failure.
 DLBRIDGE_NOINLINE inline bool load_double(PyObject* object, double& out) noexcept {
   bool const is_number = PyLong_CheckExact(object) || PyFloat_Check(object) ||
@@ -64,11 +73,7 @@ DLBRIDGE_NOINLINE inline bool load_double(PyObject* object, double& out) noexcep
   if (is_number && (out != -1.0 || PyErr_Occurred() == nullptr)) {
     return true;
   }
-  if (PyErr_Occurred() == nullptr ||
-      (PyErr_ExceptionMatches(PyExc_TypeError) && !is_raised_by_python())) {
-    api<PyErr_Clear>();
-    api<PyErr_Format>(PyExc_TypeError, "expected a float; got %s", Py_TYPE(object)->tp_name);
-  }
+  refuse_number(object, "a float");
   return false;
 }
 }  // namespace detail
@@ -108,9 +113,7 @@ struct scalar<T, std::enable_if_t<std::is_integral_v<T> && sizeof(T) <= sizeof(l
                            ? ref::steal(api<PyNumber_Index>(object))
                            : ref();
     if (!number) {
-      if (PyErr_Occurred() == nullptr) {
-        api<PyErr_Format>(PyExc_TypeError, "expected an int; got %s", Py_TYPE(object)->tp_name);
-      }
+      detail::refuse_number(object, "an int");
       return false;
     }
     bool fits = false;

@@ -125,9 +125,12 @@ class untyped_argument {
     return shared_ == nullptr && !own_.owned() && own_.is_unchanged(object_);
   }
 
-  // Returns false, with exception_ set, when a lent tensor changed.
+  // Returns false, with exception_ set, when the tensor of the object changed.
   DLBRIDGE_NOINLINE bool confirm_in(import_mode mode, requirement const& need) noexcept {
-    if (shared_ == nullptr && !own_.owned() && !own_.borrow_again(object_, mode, need)) {
+    imported_tensor& tensor = imported();
+    bool const holds = tensor.owned() ? tensor.is_current(object_) && meets(tensor.view(), need)
+                                      : tensor.borrow_again(object_, mode, need);
+    if (!holds) {
       set_error(refusal(errc::producer_failed, "a tensor that stays as it is during the call",
                         "one that changed while another argument was imported"));
       exception_ = take_exception();

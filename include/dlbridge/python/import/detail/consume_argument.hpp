@@ -1,11 +1,16 @@
-// consume_argument: imports an argument of an extension function by its __dlpack__, on its device
-// and without a copy.
+// consume_argument: imports an argument of an extension function by its __dlpack__, without a copy,
+// on its device; consume_for_host, for the CPU.
 #pragma once
 
+#include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/capsule.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/detail/dlpack_call.hpp>
 #include <dlbridge/python/import/detail/import_call.hpp>
 #include <dlbridge/python/import/request.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -33,6 +38,24 @@ inline managed_tensor consume_argument(PyObject* producer) noexcept {
   }
   consume_request const request;
   return import_call<no_request>(producer, request).run();
+}
+
+// Requests the same memory for the CPU: the producer then waits for its elements (spec 4.3). For a
+// module that compiles no device operations.
+DLBRIDGE_COLD inline managed_tensor consume_for_host(PyObject* producer, device own) noexcept {
+  producer_method const method{optional_attribute(producer, names::get().dlpack), false};
+  ref const host = method.function ? ref::steal(api<Py_BuildValue>("(ii)", int{kDLCPU}, 0)) : ref();
+  call_keywords keywords;
+  keywords.max_version = stated_version_object();
+  keywords.dl_device = host.get();
+  keywords.copy = Py_False;
+  ref const capsule =
+      host && keywords.max_version != nullptr ? call_dlpack(producer, method, keywords) : ref();
+  managed_tensor tensor = capsule ? consume_capsule(capsule.get()) : managed_tensor();
+  if (!tensor && suppress_exception()) {
+    set_error(no_device_operations(own));
+  }
+  return tensor;
 }
 }  // namespace detail
 }  // namespace python

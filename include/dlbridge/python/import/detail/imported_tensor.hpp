@@ -149,6 +149,26 @@ class imported_tensor {
     return is_lent && meets(view(), need) && make_ready(object, need.where);
   }
 
+  /// Whether an object, read again without Python code, still has this owned tensor. True also for
+  /// an object that only `__dlpack__` can read. An exception may be pending if not.
+  DLBRIDGE_NOINLINE bool is_current(PyObject* object) noexcept {
+    type_cache::storage uncached;
+    type_entry const& type = type_cache::get(Py_TYPE(object), uncached);
+    if (type.has_head || view().is_copied()) {
+      return true;
+    }
+    imported_tensor now;
+    if (type.has_table && type.exchange.can_lend()) {
+      if (!type.exchange.try_lend(object, now.tensor_)) {
+        return suppress_exception();
+      }
+    } else if (!now.describe_ndarray(object)) {
+      return PyErr_Occurred() == nullptr;
+    }
+    now.flags_ = 0;
+    return PyErr_Occurred() == nullptr && has_same_elements(now.view(), view());
+  }
+
   /// Makes the host wait for the elements of memory to which devices write as well, such as managed
   /// memory, for a parameter that requires the host.
   /// @return false, with a Python exception set as by host_wait, on failure.
@@ -282,38 +302,16 @@ class imported_tensor {
       return true;
     }
     if (device_operations::get().host_wait == nullptr) {
-      return import_for_host(object);
+      managed_tensor for_host = detail::consume_for_host(object, own);
+      if (for_host) {
+        replace(std::move(for_host));
+      }
+      return PyErr_Occurred() == nullptr;
     }
     stream_ref const ready =
         work_stream_of(object, type_cache::get_copy(Py_TYPE(object)).exchange, own);
     return PyErr_Occurred() == nullptr && succeeded(python::try_host_wait(ready));
   }
-  // Requests the same memory for the CPU: the producer then waits for its elements (spec 4.3). For
-  // a module that compiles no device operations.
-  bool import_for_host(PyObject* object) noexcept {
-    device const own(tensor_.device);
-    detail::producer_method const method{optional_attribute(object, names::get().dlpack), false};
-    ref const host =
-        method.function ? ref::steal(api<Py_BuildValue>("(ii)", int{kDLCPU}, 0)) : ref();
-    detail::call_keywords keywords;
-    keywords.max_version = detail::stated_version_object();
-    keywords.dl_device = host.get();
-    keywords.copy = Py_False;
-    ref const capsule = host && keywords.max_version != nullptr
-                            ? detail::call_dlpack(object, method, keywords)
-                            : ref();
-    managed_tensor tensor = capsule ? detail::consume_capsule(capsule.get()) : managed_tensor();
-    if (!tensor) {
-      if (suppress_exception()) {
-        set_error(detail::no_device_operations(own));
-      }
-      return false;
-    }
-    owned_ = std::move(tensor);
-    view_owned();
-    return true;
-  }
-
   // Whether the memory holds the values of the elements: false, with an exception set, for a lazily
   // negated tensor. torch negates only imaginary parts, which are every second number of their
   // memory, so that all their strides are even: other tensors are not tested.
@@ -331,6 +329,19 @@ class imported_tensor {
       }
     }
     return false;
+  }
+
+  static bool has_same_elements(tensor_view const& now, tensor_view const& before) noexcept {
+    auto const position = [](tensor_view const& view) {
+      return reinterpret_cast<std::uintptr_t>(view.data()) + view.byte_offset();
+    };
+    bool is_same = position(now) == position(before) && now.dtype() == before.dtype() &&
+                   now.rank() == before.rank();
+    for (int i = 0; is_same && i < now.rank(); ++i) {
+      is_same = now.extent(i) == before.extent(i) &&
+                (now.extent(i) <= 1 || now.stride(i) == before.stride(i));
+    }
+    return is_same || (now.empty() && before.empty());
   }
 
   // Describes a Tensor in memory of the CPU by its view. It was validated when the Tensor was
