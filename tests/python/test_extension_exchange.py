@@ -112,7 +112,8 @@ def test_owning_and_writing_parameters_own_the_tensor(binding: str, kind: str) -
     handle = foreign.tensor(shape=(3,))
     calls = Calls()
     assert function(binding, kind)(table_class(table())(handle)) == handle.address
-    assert calls.counts() == {"give": 1}
+    is_read_again = binding == "by_pybind11" and kind == "span_to_write"
+    assert calls.counts() == {"give": 1, **({"lend": 1} if is_read_again else {})}
     assert (handle.handed_out, handle.calls) == (1, 1)
 
 
@@ -203,7 +204,8 @@ def test_complex_tensors_are_imported_by_dlpack(binding: str) -> None:
     x = table_and_methods(table())(foreign.tensor(shape=(2,), dtype=(5, 64, 1)))
     calls = Calls()
     assert function(binding, "complex_sum")(x) == 1 + 3
-    assert (calls.counts(), x.requests) == ({"lend": 1}, 1)
+    lends = 2 if binding == "by_pybind11" else 1
+    assert (calls.counts(), x.requests) == ({"lend": lends}, 1)
     assert (x.handle.handed_out, x.handle.calls) == (1, 1)
 
 

@@ -30,6 +30,14 @@ def test_results_are_of_the_callers_library(library):
     np.testing.assert_allclose(np.from_dlpack(out), expected, rtol=1e-5)
 
 
+def test_the_callers_library_allocates_the_result():
+    # [call]
+    image = np.zeros((480, 640, 3), dtype="uint8")
+    assert isinstance(image_filter.luma(image), np.ndarray)
+    assert isinstance(image_filter.luma(torch.from_numpy(image)), torch.Tensor)
+    # [/call]
+
+
 def test_blur(library):
     image = np.zeros((5, 6), dtype="float32")
     image[2, 3] = 9

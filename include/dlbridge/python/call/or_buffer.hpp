@@ -58,7 +58,7 @@ struct parameter<or_buffer<P>> : parameter<P> {
         return parameter<P>::import_other(object);
       }
     }
-    return detail::is_no_date(object) ? from_buffer(object) : managed_tensor();
+    return detail::may_read_buffer(object) ? from_buffer(object) : managed_tensor();
   }
 
  private:

@@ -312,10 +312,10 @@ DLBRIDGE_COLD inline bool order_interface(PyObject* described, device memory, Py
          });
 }
 
-// False, with an exception set, for a date or a duration of NumPy: such a scalar exports its bytes
-// as a buffer, and only its array interface states what they are. False too with what its look-up
-// raises.
-inline bool is_no_date(PyObject* object) noexcept {
+// Whether the buffer of an object has its elements. False, with an exception set, for a date or a
+// duration of NumPy: such a scalar exports its bytes as a buffer, and only its array interface
+// states what they are. False too with what its look-up raises.
+inline bool may_read_buffer(PyObject* object) noexcept {
   ref const described = optional_attribute(object, names::get().array_interface);
   ref const typestr = described ? read_interface_items(described.get()).typestr : ref();
   char const* const text = typestr ? text_in(typestr.get()) : nullptr;
@@ -323,7 +323,9 @@ inline bool is_no_date(PyObject* object) noexcept {
     return false;
   }
   bool const is_date = text != nullptr && text[0] != '\0' && (text[1] == 'M' || text[1] == 'm');
-  is_date ? refuse_format("a typestr of one native number", text) : void();
+  if (is_date) {
+    refuse_format("a typestr of one native number", text);
+  }
   return !is_date;
 }
 
@@ -365,7 +367,7 @@ inline managed_tensor consume_described(PyObject* object, PyObject* named,
                                         stream_ref& ready) noexcept {
   ready = stream_ref::default_of(cpu);
   if (PyObject_CheckBuffer(object)) {
-    return detail::is_no_date(object) ? from_buffer(object) : managed_tensor();
+    return detail::may_read_buffer(object) ? from_buffer(object) : managed_tensor();
   }
   names const& n = names::get();
   if (ref const described = optional_attribute(object, n.array_interface)) {

@@ -67,7 +67,7 @@ inline managed_tensor consume(PyObject* producer, consume_request const& request
                               stream_ref& ready) noexcept {
   if (!PyCapsule_CheckExact(producer)) {
     managed_tensor tensor;
-    if (!request.by_protocol && request.takes_as_it_is()) {
+    if (!request.must_call_dlpack && request.takes_as_it_is()) {
       type_cache::storage uncached;
       tensor = detail::consume_by_table(type_cache::get(Py_TYPE(producer), uncached), producer,
                                         request.stream, ready);

@@ -14,9 +14,9 @@ struct consume_request {
   bool has_target = false;
   device target{};  // where the tensor must be; used only with has_target
   copy_policy copy = copy_policy::if_needed;
-  PyObject* stream = nullptr;  // borrowed: the value of stream=, or null
-  bool has_as_tensor = false;  // whether as_tensor() is the remedy for buffers
-  bool by_protocol = false;    // whether to call __dlpack__ although the type has a table
+  PyObject* stream = nullptr;     // borrowed: the value of stream=, or null
+  bool has_as_tensor = false;     // whether as_tensor() is the remedy for buffers
+  bool must_call_dlpack = false;  // although the type has a table
 
   /// Whether the tensor is requested on its present device, and without a copy.
   bool takes_as_it_is() const noexcept { return !has_target && copy == copy_policy::if_needed; }

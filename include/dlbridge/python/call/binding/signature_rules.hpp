@@ -1,4 +1,4 @@
-// check_signature: refuses to compile a function whose tensors cannot be passed, or whose spans
+// require_signature: refuses to compile a function whose tensors cannot be passed, or whose spans
 // would outlive their memory.
 #pragma once
 
@@ -63,7 +63,7 @@ constexpr bool views_unowned<Library, Result(Parameters...)> =
     !Library::template first_owns<Parameters...>;
 
 template <class Library, bool ReleasesGil, class Signature>
-constexpr void check_signature() noexcept {
+constexpr void require_signature() noexcept {
   static_assert(!returns_lvalue<Library, Signature>,
                 "dlbridge: a tensor is returned by value. Return one that a function takes by "
                 "value with std::move; or a dlbridge::member_view, of memory of an object");

@@ -201,7 +201,8 @@ class import_call {
       if (!choose_stream(named_stream(), stream_device(where_), ready_)) {
         return false;  // pinned memory has no stream in DLPack, but the caller's works on it
       }
-    }  // for the CPU the producer itself synchronizes (spec 4.3)
+    }
+    // In every other case the producer itself synchronizes (spec 4.3).
     if (moves()) {
       if (runtime_of(destination) == runtime_kind::none) {
         enter_device(stream_ref::default_of(where_));

@@ -60,7 +60,7 @@ DLBRIDGE_COLD inline Py_ssize_t overload_count(PyObject* function, char const* n
 
 // Throws TypeError if an attribute is no function of nanobind, or a method of the other kind, for
 // which nanobind would end the process. Methods are descriptors.
-DLBRIDGE_COLD inline void check_existing(PyObject* scope, PyObject* existing, char const* name,
+DLBRIDGE_COLD inline void require_unused(PyObject* scope, PyObject* existing, char const* name,
                                          bool is_method) {
   if (overload_count(existing, name) != 0 &&
       (Py_TYPE(existing)->tp_descr_get != nullptr) != is_method) {
@@ -96,7 +96,7 @@ template <class Callee, class... Extra>
 auto make_body(Callee callee, char const* display_name, PyObject* scope, bool is_method,
                Extra const&... extra) {
   using signature = typename binding::call_signature<Callee>::type;
-  binding::check_signature<call_traits, (is_releasing<Extra> || ...), signature>();
+  binding::require_signature<call_traits, (is_releasing<Extra> || ...), signature>();
   auto owner = std::make_unique<bound_record>(display_name, scope, is_method);
   bound_record& record = *owner;
   if (!record.parameter_names || !record.scope || !python::names::prepare()) {
@@ -118,7 +118,7 @@ template <class Self, class Scope, class F, class... Extra>
 void bind(Scope& scope, char const* name, F&& function, Extra const&... extra) {
   ref const existing = attribute(scope.ptr(), name);
   if (existing) {
-    check_existing(scope.ptr(), existing.get(), name, !std::is_void_v<Self>);
+    require_unused(scope.ptr(), existing.get(), name, !std::is_void_v<Self>);
   }
   bool const is_new = std::strcmp(name, "__new__") == 0;  // messages do not count the class
   bool const is_constructor = is_new || std::strcmp(name, "__init__") == 0;

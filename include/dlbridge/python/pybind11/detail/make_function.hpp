@@ -222,7 +222,7 @@ made_function make_function(Callee callee, char const* name, char const* display
                             Extra const&... extra) {
   using signature = typename binding::call_signature<Callee>::type;
   using guard = py::detail::extract_guard_t<typename with_applied_guards<Extra>::type...>;
-  binding::check_signature<call_traits, (is_releasing<Extra> || ...), signature>();
+  binding::require_signature<call_traits, (is_releasing<Extra> || ...), signature>();
   constexpr signature_facts facts = facts_of<signature>::get();
   std::unique_ptr<bound_record> record = make_record(display_name, facts);
   (add_extra(*record, extra), ...);
@@ -230,7 +230,7 @@ made_function make_function(Callee callee, char const* name, char const* display
   py::object function =
       py::cpp_function(bound_function<Callee, guard, signature>(std::move(callee), *record),
                        py::name(name), record_link{record.get()}, passed_extra(extra)...);
-  check_defaults(*record, facts.required_tensors);
+  require_defaults(*record, facts.required_tensors);
   explain_refusals(*record, function.ptr());
   return {std::move(function), std::move(record)};
 }

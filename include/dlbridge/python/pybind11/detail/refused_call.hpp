@@ -115,7 +115,7 @@ class DLBRIDGE_LOCAL recorded_signature {
 
 // Throws TypeError for a default of None of a parameter of tensors that refuses it.
 // tensors: bit i is set for each such parameter
-DLBRIDGE_COLD inline void check_defaults(bound_record const& record, std::uint64_t tensors) {
+DLBRIDGE_COLD inline void require_defaults(bound_record const& record, std::uint64_t tensors) {
   recorded_signature const own(*record.pybind11_record);
   auto const& declared = record.pybind11_record->args;
   for (std::size_t i = 0; i < own.size() && i < declared.size(); ++i) {

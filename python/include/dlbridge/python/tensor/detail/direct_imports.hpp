@@ -194,8 +194,8 @@ inline ref copy_of_tensor(PyObject* object) noexcept {
 
 // The import without keywords of an ndarray, of a Tensor, and of an object whose type has an
 // exchange table. Returns an empty reference, with or without an exception, where from_dlpack_with
-// decides. tried_table: set where the table is not to be tried again.
-DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& tried_table) noexcept {
+// decides. must_call_dlpack: set where that is to call __dlpack__, as no other way is left.
+DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& must_call_dlpack) noexcept {
 #if defined(Py_GIL_DISABLED)
   // A look-up of the type counts references to its attributes, for which threads would wait.
   if (is_tensor(object) && !uses_protocol_only()) {
@@ -206,7 +206,7 @@ DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& tried_table) noexcept
   if (type == nullptr) {
     return ref();
   }
-  tried_table = true;
+  must_call_dlpack = true;
   if (type->reads_fields || type->array_base != nullptr) {
     return import_array(*type, object);
   }

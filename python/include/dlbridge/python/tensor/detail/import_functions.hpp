@@ -145,7 +145,7 @@ inline managed_tensor import_managed(PyObject* object, consume_request const& re
 
 // Imports a producer, or a capsule.
 inline PyObject* import_producer(PyObject* object, import_arguments& arguments) noexcept {
-  if (!arguments.request.by_protocol) {
+  if (!arguments.request.must_call_dlpack) {
     PyObject* const tensor = import_without_call(object, arguments);
     if (tensor != nullptr || PyErr_Occurred() != nullptr) {
       return tensor;
@@ -155,11 +155,11 @@ inline PyObject* import_producer(PyObject* object, import_arguments& arguments) 
   return wrap_imported(import_managed(object, arguments.request, arguments.ready), arguments);
 }
 
-// by_protocol: whether import_plainly tried the exchange table.
 DLBRIDGE_NOINLINE inline PyObject* from_dlpack_with(PyObject* const* args, Py_ssize_t count,
-                                                    PyObject* keywords, bool by_protocol) noexcept {
+                                                    PyObject* keywords,
+                                                    bool must_call_dlpack) noexcept {
   import_arguments arguments;
-  arguments.request.by_protocol = by_protocol;
+  arguments.request.must_call_dlpack = must_call_dlpack;
   if (!read_import_arguments("from_dlpack", args, count, keywords, arguments)) {
     return nullptr;
   }
@@ -169,14 +169,14 @@ DLBRIDGE_NOINLINE inline PyObject* from_dlpack_with(PyObject* const* args, Py_ss
 
 inline PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
                              PyObject* keywords) noexcept {
-  bool tried_table = false;
+  bool must_call_dlpack = false;
   if (count == 1 && keywords == nullptr) {
-    ref tensor = import_plainly(args[0], tried_table);
+    ref tensor = import_plainly(args[0], must_call_dlpack);
     if (tensor || PyErr_Occurred() != nullptr) {
       return tensor.release();
     }
   }
-  return from_dlpack_with(args, count, keywords, tried_table);
+  return from_dlpack_with(args, count, keywords, must_call_dlpack);
 }
 
 // Whether an object is a capsule, or has __dlpack__ or an exchange table: 1, 0, or -1 with an
