@@ -12,9 +12,8 @@
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/nanobind/detail/bind.hpp>
 #include <dlbridge/python/nanobind/detail/bound_function.hpp>
-#include <dlbridge/python/nanobind/detail/constructed_class.hpp>
+#include <dlbridge/python/nanobind/detail/class_members.hpp>
 #include <dlbridge/python/nanobind/detail/extras.hpp>
-#include <dlbridge/python/nanobind/detail/properties.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 
 namespace dlbridge {
