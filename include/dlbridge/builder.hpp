@@ -177,13 +177,21 @@ inline void require_rank(int rank) {
 template <class Owner, class Describe>
 managed_tensor build_as(Owner&& owner, description const& first, Describe describe,
                         struct_kind kind, read_only_policy policy) {
-  int const rank = first.shape.size();
-  require_rank(rank);
-  if (kind == struct_kind::versioned) {
-    return build_block<DLManagedTensorVersioned>(std::forward<Owner>(owner), rank, describe);
+  constexpr bool is_movable = std::is_move_constructible_v<Owner>;
+  static_assert(is_movable,
+                "dlbridge: build moves the array, whose type has no move constructor. Add one, or "
+                "share the array, build(std::make_shared<T>(...))");
+  if constexpr (is_movable) {
+    int const rank = first.shape.size();
+    require_rank(rank);
+    if (kind == struct_kind::versioned) {
+      return build_block<DLManagedTensorVersioned>(std::forward<Owner>(owner), rank, describe);
+    }
+    require_legacy(first.type, first.flags, policy);
+    return build_block<DLManagedTensor>(std::forward<Owner>(owner), rank, describe);
+  } else {
+    return managed_tensor();
   }
-  require_legacy(first.type, first.flags, policy);
-  return build_block<DLManagedTensor>(std::forward<Owner>(owner), rank, describe);
 }
 }  // namespace detail
 
