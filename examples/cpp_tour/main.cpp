@@ -66,6 +66,22 @@ DLManagedTensorVersioned* export_matrix() {
   return dlbridge::build(matrix(2, 3)).release_versioned();
 }
 
+void using_structs() {
+  // [abi]
+  DLDataType const type{kDLFloat, 64, 1};  // as functions of a library return them
+  DLDevice const where{kDLCPU, 0};
+  dlbridge::description d;
+  d.type = dlbridge::dtype(type);
+  d.device = dlbridge::device(where);
+
+  auto const owned = dlbridge::build(matrix(2, 3));
+  DLDataType const same_type = owned.view().dtype().abi();
+  DLDevice const same_device = owned.view().device().abi();
+  assert(same_type.bits == type.bits && same_device.device_type == where.device_type);
+  // [/abi]
+  assert(d.type == owned.view().dtype() && d.device == owned.view().device());
+}
+
 void owning() {
   // [steal]
   auto first = dlbridge::managed_tensor::steal(export_matrix());  // owned from here on
@@ -414,6 +430,7 @@ void catching() {
 }  // namespace
 
 int main() {
+  using_structs();
   owning();
   refusing();
   exchanging();

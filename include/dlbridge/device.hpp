@@ -19,6 +19,7 @@ struct device {
 
   constexpr device() noexcept = default;
   constexpr device(int type_, int id_) noexcept : type(type_), id(id_) {}
+  /// Converts the struct of dlpack.h; abi() converts back.
   explicit constexpr device(DLDevice abi) noexcept : type(abi.device_type), id(abi.device_id) {}
   constexpr DLDevice abi() const noexcept { return {static_cast<DLDeviceType>(type), id}; }
 

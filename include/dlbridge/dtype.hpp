@@ -33,6 +33,7 @@ struct dtype {
       bits = 0;
     }
   }
+  /// Converts the struct of dlpack.h; abi() converts back.
   explicit constexpr dtype(DLDataType abi) noexcept
       : code(abi.code), bits(abi.bits), lanes(abi.lanes) {}
   constexpr DLDataType abi() const noexcept { return {code, bits, lanes}; }
