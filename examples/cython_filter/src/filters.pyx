@@ -2,10 +2,10 @@
 # cython: language_level=3, cpp_locals=True, cdivision=True
 # distutils: language = c++
 """Filters of images, written in Cython."""
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uintptr_t
 from libcpp.utility cimport move
 
-from dlbridge_headers.core cimport dims, dynamic_rank, rank2
+from dlbridge_headers.core cimport bytes_for, dims, dynamic_rank, managed_tensor, rank2, tensor_view
 from dlbridge_headers.python cimport argument, cast, tensor
 
 cdef extern from *:
@@ -65,3 +65,20 @@ def mean(values):
             sum += elements[i]
     return sum / x.count()
 # [/mean]
+
+
+# [describe]
+def describe(x):
+    """The memory of a tensor of any dtype, rank and device, for a library that sends its bytes."""
+    cdef managed_tensor owned = cast[managed_tensor](x, "x", "describe")
+    cdef tensor_view view = owned.view()  # valid as long as owned
+    if not view.is_compact():
+        raise BufferError("describe(): argument 'x' has gaps between its elements")
+    return {
+        "address": <uintptr_t> view.data(),
+        "bytes": bytes_for(view.count(), view.dtype(), view.is_padded()),
+        "dtype": (view.dtype().code, view.dtype().bits),
+        "device": (view.device().type, view.device().id),
+        "read_only": view.read_only(),
+    }
+# [/describe]

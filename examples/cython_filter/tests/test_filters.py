@@ -117,3 +117,24 @@ def test_nothing_leaks(image):
     del x
     gc.collect()
     assert reference() is None
+
+
+@pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
+def test_description_of_any_tensor(make):
+    for dtype, code, bits in (("int16", 0, 16), ("float64", 2, 64), ("complex64", 5, 64)):
+        for memory in (np.zeros((2, 3, 4), dtype), np.zeros((2, 5), dtype).T, np.zeros((), dtype)):
+            assert filters.describe(make(memory)) == {
+                "address": memory.ctypes.data,
+                "bytes": memory.nbytes,
+                "dtype": (code, bits),
+                "device": (1, 0),
+                "read_only": False,
+            }
+    with pytest.raises(BufferError, match="gaps"):
+        filters.describe(make(np.zeros((4, 4))[:, ::2]))
+
+
+def test_description_of_read_only_memory():
+    frozen = np.zeros(3)
+    frozen.flags.writeable = False
+    assert filters.describe(frozen)["read_only"] is True
