@@ -218,10 +218,10 @@ template <class Owner>
                 "dlbridge: build takes the array over. Move it, build(std::move(a)), or share it, "
                 "build(std::make_shared<T>(...))");
   if constexpr (is_taken) {  // otherwise Clang reports further errors
+    // Before prepare, so that a missing specialisation is reported once.
+    auto const describe = [](Owner& array) noexcept { return dlbridge::describe(array); };
     dlbridge::prepare(owner);
-    return detail::build_as(
-        std::forward<Owner>(owner), dlbridge::describe(owner),
-        [](Owner& array) noexcept { return dlbridge::describe(array); }, kind, policy);
+    return detail::build_as(std::forward<Owner>(owner), describe(owner), describe, kind, policy);
   } else {
     return managed_tensor();
   }
