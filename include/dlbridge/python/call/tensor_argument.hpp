@@ -57,12 +57,15 @@ class tensor_argument : public untyped_argument {
   }
 
   /// @return whether a tensor meets the requirement
-  static bool accepts(tensor_view const& view) noexcept { return meets(view, checked()); }
+  static bool accepts(tensor_view const& view) noexcept {
+    return meets(view, checked()) &&
+           (traits::mode != import_mode::borrow_to_write || !view.is_copied());
+  }
 
   /// The same without a conversion, also for a parameter that converts.
   load_result load_exactly(PyObject* object) noexcept {
     object_ = object;
-    bool const fits = is_none() || (import_argument() && meets(own_.view(), checked()));
+    bool const fits = is_none() || (import_argument() && accepts(own_.view()));
     return fits ? load_result::after_python : load_result::refused;
   }
 
@@ -105,7 +108,7 @@ class tensor_argument : public untyped_argument {
     if constexpr (traits::takes_others) {
       this->name_others(detail::others_of<P>);
     }
-    return !exception_ && meets(tensor.view(), checked()) && make_ready_in(tensor, need.where);
+    return !exception_ && accepts(tensor.view()) && make_ready_in(tensor, need.where);
   }
 
   /// Returns the C++ parameter, and moves the tensor into it if P owns its tensor.
@@ -129,6 +132,8 @@ class tensor_argument : public untyped_argument {
   static constexpr explanation explain = [] {
     if constexpr (traits::required().converts) {
       return &dlbridge::detail::explain_conversion;
+    } else if constexpr (traits::mode == import_mode::borrow_to_write) {
+      return &detail::explain_span_to_write;
     } else {
       return &dlbridge::detail::explain_mismatch;
     }
@@ -152,7 +157,7 @@ class tensor_argument : public untyped_argument {
       return is_none() || (import_argument() && (meets(own_.view(), checked()) ||
                                                  convert_from(own_, need, &traits::convert)));
     } else {
-      return is_none() || (import_argument() && meets(own_.view(), checked()));
+      return is_none() || (import_argument() && accepts(own_.view()));
     }
   }
 

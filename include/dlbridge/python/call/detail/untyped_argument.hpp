@@ -1,6 +1,7 @@
 // untyped_argument: holds the tensor of one argument of one call, and the exception of its import.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
 #include <dlbridge/check.hpp>
@@ -16,6 +17,16 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace python {
+namespace detail {
+// A copy by the producer counts as read-only memory for a span: what a call wrote to it would be
+// lost, as the producer does not see it (spec 1.8). An owning parameter may keep it.
+DLBRIDGE_COLD inline report explain_span_to_write(tensor_view const& view,
+                                                  requirement const& need) noexcept {
+  DLTensor const tensor = view.to_dltensor();
+  std::uint64_t const flags = view.flags() | (view.is_copied() ? flag_read_only : 0);
+  return dlbridge::detail::explain_mismatch(tensor_view(tensor, flags), need);
+}
+}  // namespace detail
 
 /// The part of a tensor_argument that is the same for all types of parameters, so that an extension
 /// compiles it once.

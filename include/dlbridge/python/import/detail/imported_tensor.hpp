@@ -87,8 +87,6 @@ class imported_tensor {
     owned_ = detail::consume_argument(object);
     if (owned_) {
       view_owned();
-      // What a function wrote to a copy, which the producer does not see (spec 1.8), would be lost.
-      flags_ |= view().is_copied() ? flag_read_only : 0;
     }
     return owned_ && make_ready(object, where);
   }
