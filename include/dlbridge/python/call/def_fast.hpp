@@ -16,7 +16,6 @@
 #include <dlbridge/python/call/binding/function_state.hpp>
 #include <dlbridge/python/call/container_argument.hpp>
 #include <dlbridge/python/call/container_result.hpp>
-#include <dlbridge/python/call/detail/argument_reasons.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
 #include <dlbridge/python/call/detail/load_all.hpp>
 #include <dlbridge/python/call/detail/named_extents.hpp>

@@ -12,7 +12,6 @@
 #include <dlbridge/python/call/binding/library_types.hpp>
 #include <dlbridge/python/call/binding/overload_call.hpp>
 #include <dlbridge/python/call/container_argument.hpp>
-#include <dlbridge/python/call/detail/argument_reasons.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
 #include <dlbridge/python/call/detail/load_all.hpp>
 #include <dlbridge/python/call/detail/named_extents.hpp>
