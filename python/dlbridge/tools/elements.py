@@ -23,7 +23,7 @@ def shape_of(values: Nested) -> tuple[int, ...]:
     >>> shape_of([[1, 2, 3], [4, 5, 6]]), shape_of(7), shape_of([[], []])
     ((2, 3), (), (2, 0))
     """
-    if not isinstance(values, list):
+    if not isinstance(values, (list, tuple)):
         return ()
     return (len(values), *(shape_of(values[0]) if values else ()))
 

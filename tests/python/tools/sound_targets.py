@@ -79,6 +79,33 @@ def changing(shape: Shape = (2, 3), dtype: str = "float32") -> Array:
     return of_elements([number(kind, start + i) for i in range(size)], shape, dtype)
 
 
+class Padded(Array):
+    """Elements of 4 bits in bytes whose other bits are undefined; in copies they are 0."""
+
+    tolist = __array_interface__ = __getitem__ = None  # type: ignore[assignment]
+
+    def __dlpack__(self, *, max_version: Any = None, **keywords: Any) -> Any:
+        if not producer.wants_versioned(max_version):
+            raise BufferError("a legacy capsule cannot mark padded elements")
+        capsule = super().__dlpack__(max_version=max_version, **keywords)
+        struct = abi.STRUCTS[VERSIONED.decode()].from_address(abi.read(capsule).address)
+        struct.flags |= abi.SUBBYTE_PADDED
+        struct.tensor.dtype = abi.DataType(1, 4, 1)
+        return capsule
+
+    def copy(self) -> Array:
+        result = super().copy()
+        content = C.string_at(result.data, result.nbytes)
+        C.memmove(result.data, bytes(each & 15 for each in content), result.nbytes)
+        return result
+
+
+def padded(shape: Shape = (2, 3)) -> Array:
+    array = plain(shape, "uint8")
+    C.memmove(array.data, bytes((37 * i + 90) % 256 for i in range(array.size)), array.size)
+    return Padded(array.memory, array.data, shape, array.strides, array.kind)
+
+
 _fixed = plain((2, 3))
 
 
@@ -320,6 +347,13 @@ def take_some(x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
     array = library.from_dlpack(x, device=device, copy=copy)
     if not array.size:
         raise BufferError("the library has no empty arrays")
+    return array
+
+
+def take_writable(x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
+    """Has no read-only arrays."""
+    array = library.from_dlpack(x, device=device, copy=copy)
+    array.readonly = False
     return array
 
 

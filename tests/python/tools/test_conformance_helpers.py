@@ -19,7 +19,14 @@ import pytest
 
 from dlbridge.tools import dtypes
 from dlbridge.tools.conformance import registry, target
-from dlbridge.tools.conformance.helpers import arrays, deleters, memory, readings, references
+from dlbridge.tools.conformance.helpers import (
+    arrays,
+    deleters,
+    memory,
+    readings,
+    references,
+    results,
+)
 from dlbridge.tools.conformance.helpers.grids import Grid
 from dlbridge.tools.conformance.outcomes import Broken, Skip
 
@@ -120,6 +127,12 @@ def test_readings() -> None:
     assert [readings.is_readonly(x) for x in (items, b"12", 7)] == [False, True, None]
     flags = SimpleNamespace(writable=False)
     assert readings.is_readonly(SimpleNamespace(flags=flags)) is True
+    assert readings.is_readonly(SimpleNamespace(flags=flags, readonly=False)) is True
+    for none in (lambda: False, None):  # a method, and an attribute that is not set
+        flags = SimpleNamespace(writeable=none, writable=none)
+        assert readings.is_readonly(SimpleNamespace(flags=flags, readonly=none)) is None
+        assert readings.is_readonly(SimpleNamespace(flags=flags, readonly=True)) is True
+        assert results.marks(SimpleNamespace(flags=flags)) == {}
     assert readings.same([1.0, float("nan")], [1, float("nan")])
     assert not readings.same([1, 2], [1])
 

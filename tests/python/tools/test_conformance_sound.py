@@ -7,7 +7,7 @@ import pytest
 from dlbridge.tools import conformance
 from dlbridge.tools.conformance import target
 from dlbridge.tools.conformance.helpers import consumption
-from dlbridge.tools.conformance.probes import single_use
+from dlbridge.tools.conformance.probes import read_only, single_use
 
 FOUND = {"crash", "fail", "warn", "note"}
 
@@ -24,6 +24,7 @@ def examined(name: str, *rules: str, consumer: str | None = None) -> dict[str, t
         ("mapped", ("P-13", "P-38")),
         ("large", ("P-24",)),
         ("changing", ("P-24", "P-38", "P-43")),
+        ("padded", ("P-24", "P-38", "P-47")),
         ("fixed", ("P-23", "P-38", "P-39", "X-07")),
         ("repeated", ("P-24", "P-38")),
         ("permanent", ("P-32", "X-01", "X-03", "X-11")),
@@ -47,6 +48,20 @@ def test_the_shapes_that_a_consumer_has_at_an_address_are_judged_at_null() -> No
     ]
     assert [outcome for outcome, _ in outcomes] == ["pass", "skip"]
     assert outcomes[1][1].startswith("refused, and so are other tensors: ")
+
+
+def test_a_consumer_without_read_only_arrays_beside_a_factory_of_them() -> None:
+    outcomes = examined("compressed", "C-13", consumer="sound_targets:take_writable")
+    assert outcomes["C-13"] == ("pass", read_only.IGNORED)
+
+
+def test_a_consumer_that_shows_no_address_shares_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tool changes the memory to see that, also where it is marked READ_ONLY."""
+    monkeypatch.setenv("DLBRIDGE_PLANTED", "consuming.results_without_an_address")
+    report = conformance.examine("planted.library:make", only={"C-13", "C-19"})
+    outcomes = {each.id: (each.outcome, each.got) for each in report.results}
+    assert {outcome for outcome, _ in outcomes.values()} == {"pass"}, outcomes
+    assert "copy" not in str(outcomes)
 
 
 def test_a_lazy_consumer_is_not_said_to_free_too_rarely() -> None:

@@ -7,7 +7,7 @@ import operator
 from dataclasses import dataclass
 from typing import Any
 
-from dlbridge.tools import abi, devices
+from dlbridge.tools import abi, devices, dtypes
 from dlbridge.tools.conformance.helpers import device_memory
 from dlbridge.tools.conformance.outcomes import Skip, library_code, name_error
 from dlbridge.tools.conformance.target import Target
@@ -244,7 +244,10 @@ def overlap(one: abi.Contents, other: abi.Contents) -> bool:
 
 
 def content(contents: abi.Contents) -> bytes | None:
-    """Returns the elements in row-major order; None for unreadable memory or too many elements."""
+    """Returns the elements in row-major order; None for unreadable memory or too many elements.
+
+    Equal elements have equal bytes: True is 1, and the padding of elements below a byte is 0.
+    """
     if not 0 < size(contents) <= MOST_ELEMENTS:
         return None
     if contents.shape is None or (contents.strides is None and not contents.strides_is_null):
@@ -253,6 +256,11 @@ def content(contents: abi.Contents) -> bytes | None:
     memory = read(lowest, end, contents.device)
     if memory is None:
         return None
+    code, bits, lanes = contents.dtype
+    if code == dtypes.BOOL and bits == 8:
+        memory = memory.translate(b"\0" + 255 * b"\1")
+    elif contents.flags & abi.SUBBYTE_PADDED and bits * lanes < 8:
+        memory = memory.translate(bytes(range(1 << bits * lanes)) * (256 >> bits * lanes))
     each = element_bytes(contents)
     if steps(contents) == compact_strides(contents.shape or ()):
         return memory

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Callable, TypeVar
 
-from dlbridge.tools import abi, buffers, dtypes
-from dlbridge.tools.elements import flat
+from dlbridge.tools import abi, buffers, dtypes, elements
 
 MOST_ITEMS = 64  # arrays with more elements are not read one by one
 OURS = ("__dlpack__", "from_dlpack", "to_dlpack")
@@ -76,11 +75,14 @@ def without_dlpack(function: Callable[[], Result]) -> Result:
 
 
 def _by_tolist(x: Any, shape: tuple[int, ...], code: int) -> tuple[Any, ...]:
-    return _numbers(flat(x.tolist()), code)
+    nested = x.tolist()
+    if math.prod(shape) and elements.shape_of(nested) != shape:
+        raise ValueError("a flat list, in an order that is not known")
+    return _numbers(elements.flat(nested), code)
 
 
 def _by_buffer(x: Any, shape: tuple[int, ...], code: int) -> tuple[Any, ...]:
-    return _numbers(flat(memoryview(x).tolist()), code)
+    return _by_tolist(memoryview(x), shape, code)
 
 
 def _by_interface(x: Any, shape: tuple[int, ...], code: int) -> tuple[Any, ...]:
@@ -225,11 +227,11 @@ def _bounds_in(interface: dict[str, Any]) -> tuple[int, int] | None:
     return low, address + sum(end for end in ends if end > 0) + nbytes
 
 
-# What arrays tell of themselves; each raises where an array has nothing of the kind.
+# What arrays tell of themselves; each raises where an array has nothing of the kind, or a method.
 READ_ONLY_WAYS: tuple[Callable[[Any], bool], ...] = (
-    lambda x: not x.flags.writeable,
-    lambda x: not x.flags.writable,
-    lambda x: bool(x.readonly),
+    lambda x: not operator.index(x.flags.writeable),
+    lambda x: not operator.index(x.flags.writable),
+    lambda x: bool(operator.index(x.readonly)),
     lambda x: bool(x.__array_interface__["data"][1]),
 )
 

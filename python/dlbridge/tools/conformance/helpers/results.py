@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import operator
 import re
 from collections.abc import Callable
 from typing import Any
@@ -271,7 +272,7 @@ def device_of(x: Any) -> tuple[int, int] | None:
 def marks(x: Any) -> dict[str, bool]:
     """Returns whether an array is marked read-only, by each method that has such a mark."""
     ways: dict[str, Callable[[], bool | None]] = {
-        "flags.writeable": lambda: not x.flags.writeable,
+        "flags.writeable": lambda: not operator.index(x.flags.writeable),
         "the buffer protocol": lambda: memoryview(x).readonly,
         "__array_interface__": lambda: bool(x.__array_interface__["data"][1]),
         "__dlpack__": lambda: _marked_export(x),

@@ -10,7 +10,6 @@ from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
 
-DEFINED = abi.READ_ONLY | abi.IS_COPIED | abi.SUBBYTE_PADDED
 NOT_TOLD = "no array states whether it is read-only, and the factory has no `readonly`"
 
 
@@ -83,11 +82,12 @@ def no_legacy_of_read_only(target: Target) -> None:
 @probe("P-47")
 def defined_flags(target: Target) -> None:
     def check(sample: Sample) -> bool:
-        flags = sample.contents.flags
-        if flags & ~DEFINED:
-            raise Broken(
-                f"{sample}: the flags are {flags:#x}; {flags & ~DEFINED:#x} is not defined"
-            )
+        flags, version = sample.contents.flags, sample.contents.version
+        assert version is not None
+        reserved = abi.reserved(flags, version)
+        if reserved:
+            raise Broken(f"{sample}: the flags are {flags:#x}; version {version} does not define "
+                         f"{reserved:#x}")  # fmt: skip
         return True
 
     judge(survey(target).versioned(), check, "there are no versioned exports")

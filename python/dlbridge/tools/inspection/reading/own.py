@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Callable
 
+from dlbridge.tools.elements import shape_of
 from dlbridge.tools.inspection.reading.elements import Elements, Number, chosen
 from dlbridge.tools.inspection.reading.protocols import Raised, guarded
 from dlbridge.tools.inspection.reading.signs import MASKED
@@ -48,12 +49,6 @@ def _number(x: Any) -> Number:
     return float(x)
 
 
-def _shape_of(values: Any) -> tuple[int, ...]:
-    if not isinstance(values, (list, tuple)):
-        return ()
-    return (len(values), *(_shape_of(values[0]) if values else ()))
-
-
 def _at(values: Any, index: tuple[int, ...]) -> Any:
     for i in index:
         values = values[i]
@@ -64,9 +59,9 @@ def _by_list(x: Any, shape: tuple[int, ...]) -> Own | None:
     if math.prod(shape) > MOST_LISTED or not callable(getattr(x, "tolist", None)):
         return None
     values = x.tolist()
-    own = _shape_of(values)
-    if own != shape:
-        return Own("tolist()", own, ())
+    own = shape_of(values)
+    if own != shape:  # a flat list tells no shape
+        return None if getattr(x, "shape", None) == shape else Own("tolist()", own, ())
     return Own("tolist()", own, tuple(_number(_at(values, i)) for i in chosen(shape)))
 
 

@@ -159,6 +159,13 @@ def flags_not_initialised() -> None:
     _flags(lambda flags, export: flags | 0x55AA << 32)
 
 
+@defect("P-47")
+def padded_before_its_version() -> None:
+    """SUBBYTE_PADDED is set in a capsule of version 1.0, which does not define it."""
+    producer.VERSION = (1, 0)
+    padded_whole_bytes()
+
+
 @defect("S-06")
 def padded_whole_bytes() -> None:
     """SUBBYTE_PADDED is set on elements of whole bytes."""

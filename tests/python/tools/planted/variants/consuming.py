@@ -362,6 +362,32 @@ def pinned_memory_is_read() -> None:
     change(consumer, "check_device", check_device)
 
 
+class Sealed:
+    """Numbers, a shape and a dtype; neither an address nor views, and nothing can be written."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._array.shape
+
+    @property
+    def dtype(self) -> str:
+        return self._array.dtype
+
+    def tolist(self) -> Any:
+        return self._array.tolist()
+
+
+@variant("array API 2025.12, from_dlpack, returns: an array containing the data in x.")
+def results_without_an_address() -> None:
+    """The results share memory, and show no address and no view."""
+    change(library, "from_dlpack", lambda original, *a, **k: Sealed(original(*a, **k)))
+
+
 @variant("array API 2025.12, from_dlpack, returns: an array containing the data in x.")
 def result_is_a_memoryview() -> None:
     """from_dlpack returns a memoryview, and refuses what memoryview cannot describe."""

@@ -10,7 +10,7 @@ from enum import Enum, IntEnum
 from typing import Any
 
 from planted import array as arrays
-from planted import consumer, exchange, library, native, producer
+from planted import consumer, elements, exchange, library, native, producer
 from planted.array import Array, row_major
 from planted.native import STRUCTS, Memory, address_of, malloc
 from planted.planting import change, variant
@@ -412,6 +412,37 @@ def freed_on_another_thread() -> None:
             else functions.delete_legacy_elsewhere
         ),
     )
+
+
+# Elements ------------------------------------------------------------------------------
+
+
+@variant("No sentence forbids it: none says which bytes other than 0 are True")
+def true_is_255() -> None:
+    """True is stored as 255, and as 1 in copies."""
+
+    def pack(original: Any, kind: Any, value: Any) -> bytes:
+        return b"\xff" if kind.name == "bool" and value else bytes(original(kind, value))
+
+    def copy(original: Any, self: Array) -> Array:
+        result: Array = original(self)
+        if self.dtype == "bool":
+            content = C.string_at(result.data, result.nbytes)
+            C.memmove(result.data, bytes(map(bool, content)), result.nbytes)
+        return result
+
+    change(elements, "pack", pack)
+    change(Array, "copy", copy)
+
+
+@variant("No sentence forbids it: tolist() is no part of a standard")
+def tolist_is_flat() -> None:
+    """tolist() lists the elements of columns one after another."""
+
+    def tolist(original: Any, self: Array) -> Any:
+        return [self.get(index[::-1]) for index in self.T.indices()] if self.ndim else self.get(())
+
+    change(Array, "tolist", tolist)
 
 
 # Objects ------------------------------------------------------------------------------
