@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import enum
 import itertools
-from typing import Any, Callable
+from typing import Any, Callable, NoReturn
 
 from dlbridge.tools import abi, elements
 from dlbridge.tools.elements import row_major
@@ -148,6 +148,13 @@ class Typed(Array):
     @property
     def shape(self) -> tuple[int, ...]:
         return self.extents
+
+
+class Flat(Typed):
+    """Lists its elements without a nesting, columns first."""
+
+    def tolist(self) -> Any:
+        return [each for column in zip(*super().tolist()) for each in column]
 
 
 class Protected(Array):
@@ -333,6 +340,13 @@ class OnDevice(Array):
 
     def __dlpack_device__(self) -> Any:
         return self.reported
+
+
+class Interrupts(Array):
+    """Raises what Ctrl-C raises."""
+
+    def __dlpack_device__(self) -> NoReturn:
+        raise KeyboardInterrupt
 
 
 def reporting(device: Any, **words: Any) -> Callable[[], Any]:
@@ -582,6 +596,10 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: Array(versioned={"flags": 0x18}),
         "have bits that dlpack.h 1.3 reserves: 0x18",
     ),
+    "padded before 1.1": (
+        lambda: Array(versioned={"flags": abi.SUBBYTE_PADDED, "version": (1, 0)}),
+        "have bits that dlpack.h 1.0 reserves: 0x4",
+    ),
     # Devices
     "device of strings": (reporting(("1", "0")), "expected a pair of integers; got ('1', '0')"),
     "device of floats": (reporting((1.0, 0.0)), "expected a pair of integers; got (1.0, 0.0)"),
@@ -787,6 +805,7 @@ SOUND: dict[str, Callable[[], Any]] = {
     "plain": Array,
     "with an interface": Interface,
     "with dtype and shape": Typed,
+    "with a flat list": Flat,
     "legacy only": LegacyOnly,
     "versioned only": VersionedOnly,
     "no copies": NoCopies,

@@ -793,6 +793,7 @@ def test_command() -> None:
         ("array:", 2, "expected MODULE:EXPR"),
         ("no_such_module:x", 1, "ModuleNotFoundError"),
         ("array:no_such_name", 1, "NameError"),
+        ("array:[no_such_name for i in 'a']", 1, "NameError"),
         ("array:1 +", 1, "SyntaxError"),
         ("os:_exit(7)", 1, "exit status 7"),
         ("sys:exit(7)", 1, "SystemExit"),
@@ -810,6 +811,18 @@ def test_command_of_expressions_that_fail(what: str, status: int, message: str) 
             run("--json", "--timeout", "2" if "sleep" in what else "60", what).stdout
         )
         assert message in failure["failed"] and failure["sound"] is False
+
+
+def test_command_finds_what_a_module_creates_at_its_first_use(tmp_path: Path) -> None:
+    (tmp_path / "late.py").write_text(
+        "from array import array\n"
+        "def __getattr__(name):\n"
+        "    if name != 'make': raise AttributeError(name)\n"
+        "    return lambda *numbers: array('b', numbers)\n"
+    )
+    for what in ("make(1, 2)", "(lambda: make(*range(2)))()", "[make(i, 2) for i in range(3)][1]"):
+        process = run(f"late:{what}", where=tmp_path)
+        assert (process.returncode, process.stderr) == (0, ""), what
 
 
 def test_names_do_not_control_the_terminal() -> None:
@@ -833,6 +846,8 @@ def test_a_failed_inspection_is_not_taken_for_a_failed_expression(
     assert command._failed(answer) == "the inspection failed: RuntimeError: not this one"
     with pytest.raises(NameError):
         command.examine("array:no_such_name", None)
+    process = run("odd_producers:Interrupts()", where=Path(__file__).parent)
+    assert process.stderr.endswith("the inspection failed: KeyboardInterrupt\n")
 
 
 def test_command_finds_modules_where_it_is_run(tmp_path: Path) -> None:

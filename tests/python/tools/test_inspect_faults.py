@@ -24,6 +24,7 @@ REMARKS = {"writable marked read-only", "empty with a pointer"}
 RISKS = {
     "same managed tensor", "copy is read-only", "reserved flags", "index of the CPU",
     "index of pinned memory", "absurd minor", "echoed minor", "misaligned", "mask",
+    "padded before 1.1",
 }  # fmt: skip
 
 

@@ -33,6 +33,9 @@ def test_its_table_exports_what_dlpack_refuses() -> None:
         assert any("exchange table exports it" in odd.what for odd in inspection.oddities)
         assert verdict(tensor, "numpy") == "refuses"
         assert "every" not in str(inspection)
+    refused = dlbridge.inspect(torch.ones(2, requires_grad=True))
+    assert refused.sound  # no standard forbids it
+    assert [odd.level for odd in refused.oddities if "exchange table" in odd.what] == ["risk"]
 
 
 def test_integers_below_a_byte_are_exported_as_bytes() -> None:

@@ -59,8 +59,17 @@ def evaluate(what: str) -> Any:
         sys.path.insert(0, "")  # as python -m does: modules of the current directory
     module_object = importlib.import_module(module)
     package = module.partition(".")[0]
+
+    class Names(dict[str, Any]):
+        def __missing__(self, name: str) -> Any:  # one that the module's __getattr__ may create
+            try:
+                return getattr(module_object, name)
+            except AttributeError:
+                raise KeyError(name) from None
+
+    names = Names({package: sys.modules[package], **vars(module_object)})
     # Evaluating the caller's expression is the purpose of the command, as its help states.
-    return eval(expression, {package: sys.modules[package], **vars(module_object)})
+    return eval(expression, names)
 
 
 def examine(what: str, copy: bool | None) -> dict[str, Any]:
@@ -74,6 +83,8 @@ def examine(what: str, copy: bool | None) -> dict[str, Any]:
         return result
     except Raised as error:
         return {"failed": str(error)}
+    except KeyboardInterrupt:
+        return {"failed": "KeyboardInterrupt"}
 
 
 def examine_afterwards(what: str) -> list[dict[str, Any]]:

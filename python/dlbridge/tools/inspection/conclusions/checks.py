@@ -228,7 +228,7 @@ def table_exports_refused(x: Observation, verdicts: Verdicts) -> Findings:
     names = tuple(each.name for each in _described(x, "give", "lend"))
     if is_refused and names and versioned is not None:
         yield (
-            "defect",
+            "risk",
             f"__dlpack__ refuses it ({versioned.said}), but the exchange table exports it.",
             "tvm-ffi and other users of the table accept it",
             names,

@@ -19,7 +19,6 @@ Findings = Iterator[tuple[Level, str, str, tuple[str, ...], str]]
 NOT_DLPACK = ("buffer", "array", "cuda array")
 HEADER = (1, 3)  # the newest dlpack.h whose flags and devices are known here
 MOST_MINOR = 99  # a higher minor version is none
-ALL_FLAGS = abi.READ_ONLY | abi.IS_COPIED | abi.SUBBYTE_PADDED
 INDEX_ZERO = {*devices.PINNED, devices.CUDA_MANAGED}  # and the CPU, which is a case
 
 
@@ -272,13 +271,13 @@ def copied_but_shared(x: Observation) -> Findings:
 
 def reserved_flags(x: Observation) -> Findings:
     for name, each in _exports(x):
-        reserved = (each.flags or 0) & ~ALL_FLAGS
+        version = min(each.version or HEADER, HEADER)
+        reserved = abi.reserved(each.flags or 0, version)
         if reserved:
-            known = each.version is not None and each.version <= HEADER
             yield (
-                "risk" if known else "note",
-                f"The flags {each.flags or 0:#x} have bits that dlpack.h {HEADER[0]}.{HEADER[1]} "
-                f"reserves: {reserved:#x}; it defines bits 0 to 2.",
+                "risk" if each.version == version else "note",
+                f"The flags {each.flags:#x} have bits that dlpack.h {version[0]}.{version[1]} "
+                f"reserves: {reserved:#x}.",
                 "a later version of DLPack may give them a meaning",
                 (name,),
                 "set flags to 0, then only the bits of dlpack.h",
