@@ -5,6 +5,7 @@ from __future__ import annotations
 import html.parser
 import json
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -201,6 +202,27 @@ def test_an_address_that_raises(fakes: Path) -> None:
         assert one(report, *pair)["said"] == text
     assert "said" not in one(report, "good", "good")
     assert summary.remarks_on_libraries(report) == [text]
+
+
+def test_a_library_without_an_address(fakes: Path) -> None:
+    name = add(fakes, "good")
+    (fakes / "vague.py").write_text(
+        "import dataclasses, matrix_fakes\n"
+        "good = matrix_fakes.row('good')\n"
+        "ROW = dataclasses.replace(good, module='vague', title='vague', address=None)\n"
+    )
+    report = exchange_all(name, "vague:ROW")
+    text = "vague tells no address: the same memory counts as a copy"
+    for pair in (("vague", "good"), ("good", "vague"), ("vague", "vague")):
+        assert (one(report, *pair)["outcome"], one(report, *pair)["said"]) == ("copied", text)
+    assert summary.remarks_on_libraries(report) == [text]
+    assert text in run("--library", "vague:ROW", "--only", "vague", "--case", "vector").stdout
+
+
+def test_the_version_of_a_library_without_one(fakes: Path) -> None:
+    name = add(fakes, "good")
+    python = f"Python {platform.python_version()}"
+    assert exchange.load(["array", name]) == {"array": python, name: "unknown"}
 
 
 def test_a_library_that_prints(fakes: Path) -> None:

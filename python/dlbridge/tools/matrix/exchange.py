@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import platform
+import sys
 from typing import Any
 
 import dlbridge
@@ -33,6 +34,7 @@ TRIED_AGAIN = ("writable", *FAILED)  # with dlbridge in between, where that is r
 ALIGNMENT = 64  # which XLA and Eigen require of memory that they do not copy
 MOST_TRIES = 1000  # a heap with many free blocks of this size has few that are aligned
 MOST_SHOWN = 60  # characters of wrong values
+STANDARD = getattr(sys, "stdlib_module_names", ("array",))  # from Python 3.10 on
 
 # The ways to convert an array with dlbridge, in the order in which they are tried. A copy that the
 # producer makes may preserve its layout; dlbridge's own is row-major.
@@ -84,8 +86,10 @@ def load(names: list[str]) -> dict[str, str]:
         module = library.load()
         if library.device != abi.CPU:
             new(library, module, [0.0])
-        text = library.version or getattr(module, "__version__", None)
-        versions[name] = output.one_line(str(text or f"Python {platform.python_version()}"))
+        text = library.version or getattr(module, "__version__", None) or "unknown"
+        if text == "unknown" and library.module in STANDARD:
+            text = f"Python {platform.python_version()}"
+        versions[name] = output.one_line(str(text))
     return versions
 
 
@@ -367,9 +371,10 @@ class _Exchange:
             (self.producer_row, self.producer_module, self.source),
             (self.consumer_row, self.consumer_module, imported),
         ):
+            if row.address is None:
+                return {"said": f"{row.title} tells no address: the same memory counts as a copy"}
             try:
-                if row.address is not None:
-                    row.address(module, x)
+                row.address(module, x)
             except Exception as error:
                 return {"said": f"the address of {row.title} raises {_error_text(error)}"}
         return {}
