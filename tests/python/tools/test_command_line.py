@@ -15,6 +15,7 @@ from test_hostile_targets import COMMAND, wait_for
 
 from dlbridge.tools import known, output
 from dlbridge.tools.conformance.rules import RULES
+from dlbridge.tools.known.defect import helper
 
 HERE = Path(__file__).parent
 IN_TIME = 120  # seconds, on a busy machine
@@ -349,6 +350,8 @@ def test_a_defect_as_json() -> None:
     row = known.DEFECTS[DEFECT[-1]]
     assert (status, err, values["schema"], values["id"]) == (0, "", 1, row.id)
     assert values["program"] == row.program
+    assert values["helper"] == helper() and "ctypes_tensors" in row.program
+    assert json.loads(run(*DEFECT[:2], "warp-destructor", "--json")[1])["helper"] == ""
     assert [each["sentence"] for each in values["texts"]] == [text.sentence for text in row.texts]
 
 

@@ -185,6 +185,37 @@ def test_libraries_that_crash_raise_or_print_cost_their_own_line(
     assert "Importing TensorFlow raises ImportError: libmissing.so: reinstall it" in output
 
 
+def test_a_file_that_hides_a_library_is_named(
+    pretend: Pretend, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The file is in front of the installed library, as one in the current folder is."""
+    installed = tmp_path / "installed"
+    for name, file in (("mxnet", "mxnet/__init__.py"), ("warp_lang", "warp_editable.pth")):
+        information = installed / f"{name}-9.9.dist-info"
+        information.mkdir(parents=True)
+        (information / "METADATA").write_text(f"Name: {name}\nVersion: 9.9\n")
+        (information / "RECORD").write_text(f"{file},,\n")
+    monkeypatch.syspath_prepend(str(installed))
+    pretend("mxnet", "x = 1")
+    pretend("warp", "x = 1")  # an editable installation records no module
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    report = doctor.examine(fast=True)
+    hiding = str(tmp_path / "mxnet.py")
+    assert [row["hidden_by"] for row in report["libraries"].values()] == [hiding, None]
+    assert report["advice"][0] == f"{hiding} hides MXNet: rename it."
+    (installed / "mxnet").mkdir()
+    (installed / "mxnet" / "__init__.py").touch()
+    monkeypatch.setattr(sys, "path", [str(installed), *sys.path])
+    assert doctor.examine(fast=True)["libraries"]["mxnet"]["hidden_by"] is None
+
+
+def test_a_hidden_library_is_the_cause_of_other_failures() -> None:
+    raised = {"outcome": "raised", "said": "AttributeError: no attribute 'Tensor'"}
+    assert advice.give(machine(torch={"hidden_by": "/here/torch.py"}, tvm_ffi=raised)) == [
+        "/here/torch.py hides PyTorch: rename it."
+    ]
+
+
 def test_a_version_is_one_short_line(
     pretend: Pretend, two_devices: None, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:

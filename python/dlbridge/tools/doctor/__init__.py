@@ -26,7 +26,7 @@ import dlbridge
 from dlbridge._missing import MESSAGE, is_missing
 from dlbridge.tools import children, known, versions
 from dlbridge.tools.doctor import advice, environment, sections
-from dlbridge.tools.known.defect import HEADINGS, HELPER, HELPER_SOURCE
+from dlbridge.tools.known.defect import HEADINGS, HELPER, HELPER_SOURCE, helper
 from dlbridge.tools.known.report import NothingToReport, expected, happens, quote
 from dlbridge.tools.known.report import report as report_of
 from dlbridge.tools.libraries import LIBRARIES, RETIRED_PACKAGES, Library
@@ -50,6 +50,21 @@ def _needs_numpy(library: Library) -> str | None:
             matches = (re.fullmatch(r"numpy\s*\(?([^;)]+)\)?\s*", line) for line in requirements)
             return next((match[1].strip() for match in matches if match), None)
     return None
+
+
+def _hidden_by(library: Library) -> str | None:
+    """Returns the file that Python finds in place of the installed one, such as ./torch.py."""
+    names = (f"{library.module}/__init__.py", f"{library.module}.py")
+    own = {
+        os.path.realpath(file.locate())
+        for each in library.distributions
+        for found in importlib.metadata.distributions(name=each)
+        for file in found.files or ()
+        if str(file) in names
+    }
+    spec = importlib.util.find_spec(library.module)
+    file = os.path.realpath((spec and spec.origin) or "")
+    return file if own and file not in own else None
 
 
 def _examine(library: Library, stopped: threading.Event) -> dict[str, Any]:
@@ -91,6 +106,7 @@ def examine(*, fast: bool = False) -> dict[str, Any]:
         libraries = {row.module: result for row, result in zip(rows, _examine_all(rows))}
     for name, row in libraries.items():
         row["needs_numpy"] = _needs_numpy(LIBRARIES[name])
+        row["hidden_by"] = _hidden_by(LIBRARIES[name])
         row["defects"] = _defects(name, row["version"])
     report: dict[str, Any] = {
         "dlbridge": {
@@ -247,7 +263,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def as_json(defect: known.Defect) -> dict[str, Any]:
     """Returns one defect as plain values, which --defect ID --json prints."""
-    return {"schema": 1, **asdict(defect)}
+    needed = helper() if HELPER in defect.program else ""
+    return {"schema": 1, **asdict(defect), "helper": needed}
 
 
 def _wrong_usage(options: argparse.Namespace) -> str:

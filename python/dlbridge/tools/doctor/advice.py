@@ -130,16 +130,22 @@ def _cause(report: Report, name: str) -> str | None:
     imported = (*LIBRARIES[name].may_import, *(["numpy"] if row.get("needs_numpy") else []))
     for each in imported:
         other = report["libraries"].get(each)
-        if other and (other["outcome"], other["said"]) == (row["outcome"], row["said"]):
+        if not other:
+            continue
+        if other.get("hidden_by") or all(other[key] == row[key] for key in ("outcome", "said")):
             return each
     return None
 
 
 def _failures(report: Report) -> list[str]:
-    sentences = []
+    sentences: list[str] = []
     for name, row in report["libraries"].items():
         cause = _cause(report, name) if row["outcome"] not in IMPORTABLE else None
-        if cause is not None:
+        if row.get("hidden_by"):
+            sentences.insert(0, f"{row['hidden_by']} hides {_title(name)}: rename it.")
+        elif cause is not None and report["libraries"][cause].get("hidden_by"):
+            continue
+        elif cause is not None:
             sentences.append(
                 f"Importing {_title(name)} {FAILS[row['outcome']]}, as importing {_title(cause)} "
                 f"does, which it imports: repair {_title(cause)} first."
