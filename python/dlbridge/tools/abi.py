@@ -349,7 +349,7 @@ _numbers = itertools.count(1)
 
 
 def reserved(flags: int, version: tuple[int, int]) -> int:
-    """Returns those flags that a version of DLPack does not define."""
+    """Returns the flags that a version of DLPack does not define."""
     return flags & ~(READ_ONLY | IS_COPIED | (SUBBYTE_PADDED if version >= (1, 1) else 0))
 
 

@@ -64,6 +64,15 @@ def test_a_consumer_that_shows_no_address_shares_memory(monkeypatch: pytest.Monk
     assert "copy" not in str(outcomes)
 
 
+@pytest.mark.slow
+def test_some_dropped_tensors_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DLBRIDGE_PLANTED", "consuming.dropped_tensors_wait")
+    rules = {"C-07", "C-21", "C-30", "X-08", "X-09"}
+    report = conformance.examine("planted.library:make", only=rules)
+    outcomes = {each.id: (each.outcome, each.got) for each in report.results}
+    assert {outcome for outcome, _ in outcomes.values()} == {"pass"}, outcomes
+
+
 def test_a_lazy_consumer_is_not_said_to_free_too_rarely() -> None:
     outcomes = examined("fixed", "C-07", "C-27", consumer="sound_targets:take_lazily")
     assert outcomes["C-07"] == ("skip", consumption.LAZY)

@@ -90,8 +90,12 @@ class Target:
         """Calls the consumer with a producer. Raises Skip where there is no consumer."""
         if self.function is None:
             raise Skip(NO_CONSUMER)
+        consumers[:] = [self]
         with library_code():
             return self.function(producer)
+
+
+consumers: list[Target] = []  # the one that was called last
 
 
 # Resolving names --------------------------------------------------------------------------------

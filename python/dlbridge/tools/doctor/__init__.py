@@ -53,7 +53,7 @@ def _needs_numpy(library: Library) -> str | None:
 
 
 def _hidden_by(library: Library) -> str | None:
-    """Returns the file that Python finds in place of the installed one, such as ./torch.py."""
+    """Returns the file that Python finds in place of the installed library."""
     names = (f"{library.module}/__init__.py", f"{library.module}.py")
     own = {
         os.path.realpath(file.locate())

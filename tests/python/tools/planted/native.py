@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import collections
 import ctypes as C
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from dlbridge.tools import structs
 
@@ -79,3 +80,17 @@ class Memory:
 
     def __del__(self) -> None:
         self.release()
+
+
+class Waiting(Memory):
+    """A holder that ends only when as many others as `most` wait for their end."""
+
+    most = 8
+    waiting: ClassVar[collections.deque[int]] = collections.deque()  # their blocks
+
+    def release(self) -> None:
+        block, self._block = self._block, 0
+        if block:
+            self.waiting.append(block)
+        if len(self.waiting) > self.most:
+            library.block_drop(self.waiting.popleft())

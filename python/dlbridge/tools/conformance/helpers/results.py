@@ -23,7 +23,7 @@ from dlbridge.tools.conformance.helpers.producers import BEFORE, VERSION, Produc
 from dlbridge.tools.conformance.outcomes import Skip, name_error
 from dlbridge.tools.conformance.target import Target
 from dlbridge.tools.dtypes import Triple
-from dlbridge.tools.elements import row_major
+from dlbridge.tools.elements import flat, row_major, shape_of
 from dlbridge.tools.libraries import capsule_of
 
 Nested = Any  # numbers in nested lists
@@ -54,7 +54,7 @@ def readers(target: Target) -> dict[str, Reader]:
         candidates = _candidates(target)
         results = {name: _attempt(reader, call.result) for name, reader in candidates.items()}
         right = {name: candidates[name] for name, it in results.items() if it == expected} or {
-            name: candidates[name] for name, it in results.items() if _is_of_shape(it, (2, 3))
+            name: candidates[name] for name, it in results.items() if _are_numbers(it)
         }
         if not right:
             tried = "; ".join(f"{name}: {short(str(it))}" for name, it in results.items())
@@ -75,14 +75,9 @@ def _candidates(target: Target) -> dict[str, Reader]:
     return candidates
 
 
-def _is_of_shape(values: Any, shape: tuple[int, ...]) -> bool:
-    if not shape:
-        return isinstance(values, (bool, int, float, complex))
-    return (
-        isinstance(values, (list, tuple))
-        and len(values) == shape[0]
-        and all(_is_of_shape(each, shape[1:]) for each in values)
-    )
+def _are_numbers(values: Any) -> bool:
+    is_number = [isinstance(each, (int, float, complex)) for each in flat(values)]
+    return shape_of(values) == (2, 3) and all(is_number)
 
 
 def _attempt(reader: Reader, x: Any) -> Any:

@@ -57,7 +57,7 @@ class _CapsuleProducer:
 
 def call_consumer(target: Target, capsule: Callable[..., Any], device: Any = None) -> Any:
     """Passes a producer to the consumer, or a capsule where it accepts nothing else."""
-    if target.library is not None and target.library.takes_capsules:
+    if takes_capsules(target):
         return target.consume(capsule())
     return target.consume(_CapsuleProducer(capsule, device or device_memory.selected()))
 

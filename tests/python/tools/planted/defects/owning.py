@@ -9,7 +9,7 @@ from dlbridge.tools.structs import READ_ONLY
 from planted import array as arrays
 from planted import consumer, elements, producer
 from planted.array import Array, row_major
-from planted.native import LEGACY, STRUCTS, VERSIONED, Deleter, Memory, malloc
+from planted.native import LEGACY, STRUCTS, VERSIONED, Deleter, Memory, Waiting, malloc
 from planted.planting import change, defect
 from planted.producer import Export
 
@@ -177,6 +177,17 @@ def _own(wrong: Callable[[Any, int], Memory | None]) -> None:
         return wrong(managed, address) or original(managed, address)
 
     change(consumer, "own", own)
+
+
+@defect("C-07", "*")
+def dropped_tensors_wait_for_500_others() -> None:
+    """A dropped tensor is freed when 500 others were dropped."""
+    Waiting.most = 500
+    change(
+        consumer,
+        "own",
+        lambda original, managed, address: Waiting(address, managed.deleter or 0),
+    )
 
 
 @defect("C-07", "C-04", "C-21", known=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from planted import consumer, library, native
 from planted.array import Array, row_major
-from planted.native import STRUCTS, Memory
+from planted.native import STRUCTS, Memory, Waiting
 from planted.planting import change, variant
 
 # Requests -----------------------------------------------------------------------------
@@ -248,6 +248,16 @@ def deleter_on_another_thread() -> None:
         consumer,
         "own",
         lambda original, managed, address: Deferred(address, managed.deleter or 0),
+    )
+
+
+@variant("No sentence forbids it: none says how soon the consumer must call the deleter")
+def dropped_tensors_wait() -> None:
+    """The last 8 tensors that were dropped wait for their deleter."""
+    change(
+        consumer,
+        "own",
+        lambda original, managed, address: Waiting(address, managed.deleter or 0),
     )
 
 
