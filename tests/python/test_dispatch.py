@@ -802,5 +802,6 @@ def test_a_read_only_result(extension: Any) -> None:
     result = extension.constants(FLOATS)
     assert (result.tolist(), result.flags.writeable) == ([1, 2], False)
     jax = pytest.importorskip("jax")
-    with pytest.raises(BufferError, match="Return a copy, such as copy_of"):
+    with pytest.raises(BufferError, match="Return a copy, such as copy_of") as raised:
         extension.constants(jax.numpy.ones(3))
+    assert "expected writable memory" in str(raised.value.__cause__)

@@ -201,6 +201,21 @@ DLBRIDGE_COLD inline void set_standard_error_thrown() noexcept {
   }
 }
 
+/// Sets the cause of the pending exception. Does nothing if cause is null.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+DLBRIDGE_COLD inline void set_cause(PyObject* cause) noexcept {
+  if (cause == nullptr) {
+    return;
+  }
+  ref exception = take_exception();
+  Py_INCREF(cause);
+  Py_INCREF(cause);
+  api<PyException_SetContext>(exception.get(), cause);
+  api<PyException_SetCause>(exception.get(), cause);
+  set_exception(std::move(exception));
+}
+
 /// Calls f, and raises a C++ exception of f as a Python exception.
 /// @param f the function; it may throw.
 /// @param where as for set_error.

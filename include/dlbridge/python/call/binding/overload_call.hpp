@@ -235,7 +235,7 @@ class overload_call {
       api<PyErr_Format>(PyExc_TypeError, "%s(): no overload takes these arguments:%U", name,
                         text.get());
     }
-    refusals::chain(cause_.get());
+    set_cause(cause_.get());
   }
 
  private:

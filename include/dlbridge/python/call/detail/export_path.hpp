@@ -300,9 +300,10 @@ inline ref give_by_function(export_path const& path, managed_tensor m) noexcept 
   ref object =
       producer ? ref::steal(api<PyObject_CallOneArg>(path.function, producer.get())) : ref();
   if (!object && is_read_only && PyErr_ExceptionMatches(PyExc_BufferError) != 0) {
-    api<PyErr_Clear>();
+    ref const cause = take_exception();
     set_error(refusal(errc::read_only, "writable memory, as the library of the result requires",
                       "read-only memory", "Return a copy, such as copy_of(view)"));
+    set_cause(cause.get());
   }
   return object;
 }

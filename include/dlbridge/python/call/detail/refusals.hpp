@@ -19,7 +19,7 @@ namespace python {
 /// The reasons why the arguments of one call do not fit, one for each refused argument.
 /// @par Thread and GIL
 /// The caller holds the GIL as long as the object exists. No exception is pending when it calls a
-/// member, except chain().
+/// member.
 class refusals {
  public:
   /// @return whether an exception that a producer raised means that its object does not fit. Other
@@ -127,20 +127,7 @@ class refusals {
       api<PyErr_Format>(PyExc_TypeError, "%s()%s%s%U", function, is_about_call_ ? "" : ":",
                         others_ ? "\n  " : " ", reasons.get());
     }
-    chain(cause_.get());
-  }
-
-  /// Sets the cause of the pending exception. Does nothing if cause is null.
-  DLBRIDGE_COLD static void chain(PyObject* cause) noexcept {
-    if (cause == nullptr) {
-      return;
-    }
-    ref exception = take_exception();
-    Py_INCREF(cause);
-    Py_INCREF(cause);
-    api<PyException_SetContext>(exception.get(), cause);
-    api<PyException_SetCause>(exception.get(), cause);
-    set_exception(std::move(exception));
+    set_cause(cause_.get());
   }
 
  private:
