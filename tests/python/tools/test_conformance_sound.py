@@ -67,7 +67,7 @@ def test_a_consumer_that_shows_no_address_shares_memory(monkeypatch: pytest.Monk
 @pytest.mark.slow
 def test_some_dropped_tensors_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DLBRIDGE_PLANTED", "consuming.dropped_tensors_wait")
-    rules = {"C-07", "C-21", "C-30", "X-08", "X-09"}
+    rules = {"C-30", "X-08"}  # of those that wait for deleters, the fastest
     report = conformance.examine("planted.library:make", only=rules)
     outcomes = {each.id: (each.outcome, each.got) for each in report.results}
     assert {outcome for outcome, _ in outcomes.values()} == {"pass"}, outcomes
