@@ -49,6 +49,7 @@ class container_argument {
   }
   /// Borrows lent tensors once more, as tensor_argument::confirm.
   bool confirm() noexcept { return element_.confirm(why_); }
+  bool confirm_shared() noexcept { return confirm(); }  // overloads do not share containers
   /// @pre load returned a result other than refused; extract has not been called before
   P extract() { return element_.extract(); }
 

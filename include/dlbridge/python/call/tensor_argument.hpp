@@ -82,6 +82,11 @@ class tensor_argument : public untyped_argument {
     }
   }
 
+  /// The same for a tensor of load_shared.
+  bool confirm_shared() noexcept {
+    return traits::mode == import_mode::own || is_none() || confirm_owned_in(need);
+  }
+
   /// Checks a tensor that an earlier overload imported in mode own. A later overload may use the
   /// tensor after this one refused it.
   /// @param object the object

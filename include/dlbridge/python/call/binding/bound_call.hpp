@@ -34,6 +34,7 @@ template <class A>
 struct converted_argument {
   load_result load(PyObject*) const noexcept { return load_result::fast; }
   bool confirm() const noexcept { return true; }
+  bool confirm_shared() const noexcept { return true; }
 };
 template <class A>
 void add_if_refused(refusals&, converted_argument<A>&, char const*, int) noexcept {}
@@ -108,7 +109,7 @@ DLBRIDGE_NOINLINE bool load_all_shared(overload_call& call, Arguments& arguments
   bool const fits =
       (static_cast<unsigned>(load_shared(call, std::get<Is>(arguments), objects[Is])) & ... & 1U) !=
       0;
-  if (!fits || (call.expects_changes() && !(std::get<Is>(arguments).confirm() && ...)) ||
+  if (!fits || (call.expects_changes() && !(std::get<Is>(arguments).confirm_shared() && ...)) ||
       !detail::agree_on_extents(arguments, indices)) {
     return false;
   }

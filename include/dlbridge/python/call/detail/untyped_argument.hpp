@@ -136,11 +136,16 @@ class untyped_argument {
     return shared_ == nullptr && !own_.owned() && own_.is_unchanged(object_);
   }
 
-  // Returns false, with exception_ set, when the tensor of the object changed.
+  // Return false, with exception_ set, when the tensor of the object changed.
   DLBRIDGE_NOINLINE bool confirm_in(import_mode mode, requirement const& need) noexcept {
+    return own_.owned() ? confirm_owned_in(need)
+                        : confirm_if(own_.borrow_again(object_, mode, need));
+  }
+  DLBRIDGE_NOINLINE bool confirm_owned_in(requirement const& need) noexcept {
     imported_tensor& tensor = imported();
-    bool const holds = tensor.owned() ? tensor.is_current(object_) && meets(tensor.view(), need)
-                                      : tensor.borrow_again(object_, mode, need);
+    return confirm_if(tensor.is_current(object_) && meets(tensor.view(), need));
+  }
+  DLBRIDGE_COLD bool confirm_if(bool holds) noexcept {
     if (!holds) {
       set_error(refusal(errc::producer_failed, "a tensor that stays as it is during the call",
                         "one that changed while another argument was imported"));
