@@ -1,13 +1,7 @@
-# dlbridge_find_dlpack(): defines the target dlpack::dlpack with the first dlpack.h of version 1.
-#
-# When DLPACK_INCLUDE_DIR is set, only that directory is used, and a target dlpack::dlpack that the
-# project made is used as it is. Otherwise the function tries, in this order: dlpack's own package, the
-# header that an installed dlbridge contains, CMake's search paths, an installed apache-tvm-ffi, and a
-# download if DLBRIDGE_FETCH_DLPACK is on. It passes over headers of other versions, such as 0.6 of
-# Debian's libdlpack-dev, and says so.
-#
-# The build of dlbridge and its installed package file both include this file. It does not pass a version
-# to find_package, because dlpack's own package reports a wrong one. It reads the macros of the header.
+# dlbridge_find_dlpack(): defines the target dlpack::dlpack with the first dlpack.h of version 1, for the
+# build of dlbridge and for its installed package. A target dlpack::dlpack that the project made is used
+# as it is, and so is DLPACK_INCLUDE_DIR. Otherwise _dlbridge_try_all has the order. The macros of the
+# header state its version, as dlpack's own package reports a wrong one.
 
 set(_dlbridge_dlpack_ways
   "  1. install a system package of dlpack 1.0 or newer, or define a target dlpack::dlpack first\n"
@@ -200,9 +194,8 @@ function(_dlbridge_list_attempts out)
   set(${out} "${tried}" PARENT_SCOPE)
 endfunction()
 
-# Copies the chosen header into the build folder, and sets <out> to the folder of the copy. The target
-# gives it to the compiler by -I. The folder of the original would come by -isystem, so that headers in
-# the folders of CPATH come before it, and with some compilers, such as zig's, those in /usr/include.
+# Copies the chosen header into the build folder, and sets <out> to the folder of the copy, which the
+# compiler gets by -I: folders of CPATH, and with zig /usr/include, come before those of -isystem.
 function(_dlbridge_copy_dlpack directory out)
   set(header "${directory}/dlpack/dlpack.h")
   set(copy "${CMAKE_BINARY_DIR}/dlbridge-dlpack/dlpack/dlpack.h")

@@ -13,21 +13,6 @@ MESSAGE = (
     "the compiled module dlbridge._core is missing; install it with `pip install .` in a checkout "
     "of dlbridge"
 )
-_COMPILED = frozenset(
-    {
-        "DLPACK_VERSION",
-        "CopyForbiddenError",
-        "Tensor",
-        "_rebuild",
-        "as_tensor",
-        "device",
-        "dtype",
-        "empty",
-        "from_dlpack",
-        "from_pointer",
-        "to_dlpack",
-    }
-)
 
 
 def is_missing() -> bool:
@@ -49,6 +34,6 @@ def __getattr__(name: str) -> Any:
             return importlib.metadata.version("dlbridge")
         except importlib.metadata.PackageNotFoundError:
             return "unknown"
-    if name in _COMPILED:
+    if name in (*sys.modules["dlbridge"].__all__, "_rebuild"):  # the others of __all__ exist
         raise ImportError(f"dlbridge.{name}: {MESSAGE}", name="dlbridge._core")
     raise AttributeError(f"module 'dlbridge' has no attribute {name!r}")
