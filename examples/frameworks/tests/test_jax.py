@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from soft_threshold import _core
 from soft_threshold.for_jax import soft_threshold
 
 LEVEL = 0.5
@@ -47,3 +48,10 @@ def test_a_wrong_dtype_is_refused_before_the_program_runs():
     program = jax.jit(lambda x: soft_threshold(x, LEVEL))
     with pytest.raises(TypeError, match="expected float32; got int32"):
         program.lower(jnp.ones(3, "int32"))
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.vmap, jax.grad])
+def test_the_function_itself_is_refused_while_jax_traces(transform):
+    shape = (2, 4) if transform is jax.vmap else (4,)
+    with pytest.raises(TypeError, match="argument 'x': ConcretizationTypeError"):
+        transform(lambda x: _core.soft_threshold(x, LEVEL))(values(*shape))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+import soft_threshold
 import torch
 from soft_threshold import for_torch
 
@@ -51,3 +53,25 @@ def test_vmap():
     x = values(3, 4)
     batched = torch.func.vmap(lambda row: for_torch.soft_threshold(row, LEVEL), in_dims=1)
     torch.testing.assert_close(batched(x), expected(x).t())
+
+
+def plain(x):
+    return soft_threshold.soft_threshold(x, LEVEL)
+
+
+def test_the_function_itself_is_outside_of_autograd_and_transforms():
+    assert not plain(values(4).requires_grad_()).requires_grad
+    with pytest.raises(TypeError, match="argument 'x'"):
+        torch.func.vmap(plain)(values(3, 4))
+    with pytest.raises(TypeError, match="argument 'x'"):
+        torch.func.grad(lambda x: plain(x).sum())(values(4))
+
+
+@pytest.mark.filterwarnings("default:Dynamo does not know")
+def test_the_function_itself_breaks_a_compiled_graph():
+    with pytest.warns(UserWarning, match="Dynamo does not know how to trace"):
+        result = torch.compile(plain, backend="aot_eager")(values(4))
+    torch.testing.assert_close(result, expected(values(4)))
+    torch._dynamo.reset()
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="Dynamo does not know how to trace"):
+        torch.compile(plain, fullgraph=True, backend="aot_eager")(values(4))
