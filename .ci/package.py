@@ -56,7 +56,7 @@ def build(*settings: str) -> Path:
             for other in WHEELS.glob("*-with-settings" if settings else f"*{'[0-9a-f]' * 16}"):
                 shutil.rmtree(other)  # a wheel of other sources
             machine.say("building the wheel of the package")
-            _pip("wheel", "--no-deps", "--wheel-dir", folder,
+            _pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder,
                  *(f"--config-settings={each}" for each in settings), machine.CHECKOUT)  # fmt: skip
             if not settings:
                 (folder / "sources").write_text(sources_digest())
@@ -71,7 +71,8 @@ def headers() -> Path:
             for other in WHEELS.glob("*-headers"):
                 shutil.rmtree(other)
             machine.say("building the wheel of the headers")
-            _pip("wheel", "--no-deps", "--wheel-dir", folder, machine.CHECKOUT / HEADERS)
+            _pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder,
+                 machine.CHECKOUT / HEADERS)  # fmt: skip
     return folder
 
 
@@ -91,6 +92,7 @@ def index(*requirements: str) -> Path:
 
 def _pip(command: str, *arguments: str | Path) -> None:
     environment = machine.build_environment(machine.find_gcc())
-    python = machine.TOOLS / "bin" / "python"
-    subprocess.run([str(each) for each in (python, "-m", "pip", command, "-q", *arguments)],
-                   check=True, env={**os.environ, **environment})  # fmt: skip
+    tools = machine.build_tools()
+    environment["PATH"] = os.pathsep.join([str(tools), os.environ["PATH"]])
+    arguments = (tools / "python", "-m", "pip", command, "-q", *arguments)
+    subprocess.run([*map(str, arguments)], check=True, env={**os.environ, **environment})

@@ -37,14 +37,14 @@ class Planted(unittest.TestCase):
             files[names[name]] += text
         return self.faults_of(files)
 
-    def faults_of(self, files: dict[str, str]) -> list[str]:
+    def faults_of(self, files: dict[str, str], *without: str) -> list[str]:
         with tempfile.TemporaryDirectory() as directory:
             for name, text in files.items():
                 path = Path(directory, name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
             with contextlib.redirect_stdout(io.StringIO()):
-                return check_pages.all_faults(Path(directory))
+                return check_pages.all_faults(Path(directory), [*without])
 
     def assert_one(self, faults: list[str], *words: str) -> None:
         self.assertEqual(len(faults), 1, faults)
@@ -143,6 +143,12 @@ class Planted(unittest.TestCase):
     def test_a_section_that_does_not_exist(self) -> None:
         cited = "// spec " + "9.9\n"  # in one piece it would be a fault of this file
         self.assert_one(self.faults(examples_main=cited), "main.cpp: no section 9.9")
+
+    def test_a_package_that_is_left_out(self) -> None:
+        block = fenced("python", "import no_such_package")
+        files = {**SOUND, "README.md": SOUND["README.md"] + block}
+        self.assert_one(self.faults_of(files), "No module named 'no_such_package'")
+        self.assertEqual(self.faults_of(files, "no_such_package"), [])
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(CHECKOUT / ".ci"))
+sys.path.insert(0, str(CHECKOUT / "tests" / "gpu"))
 
-import proof_on_gpu  # noqa: E402
+import run  # noqa: E402
 
 SOME = ("functions_of_the_driver", "one_free", "order_by_events", "control_without_order")
 CLOSED = "http://127.0.0.1:9"  # nothing listens there
@@ -52,7 +52,7 @@ def start(folder: Path, *arguments: str, python: str = sys.executable) -> tuple[
     """Runs the command gpu for some checks. Returns the exit status and the output."""
     command = (python, "noxfile.py", "gpu", "--", *arguments, "--only", *SOME)
     process = offline(folder, *command)
-    output, _ = process.communicate(timeout=proof_on_gpu.TOTAL)
+    output, _ = process.communicate(timeout=run.TOTAL)
     return process.returncode, output
 
 
@@ -140,18 +140,18 @@ def test_the_newest_header_is_taken(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
     headers = [tmp_path / name for name in contents]
-    assert proof_on_gpu.newest([*headers, tmp_path / "none.h"]) == tmp_path / "b/dlpack/dlpack.h"
-    assert proof_on_gpu.newest(headers[:1]) is None
+    assert run.newest([*headers, tmp_path / "none.h"]) == tmp_path / "b/dlpack/dlpack.h"
+    assert run.newest(headers[:1]) is None
 
 
 def test_wheels_of_other_interpreters_do_not_fit() -> None:
     abi = f"cp{sys.version_info.major}{sys.version_info.minor}"
     machine = os.uname().machine
-    assert proof_on_gpu.fits(Path(f"dlbridge-0.1.0-{abi}-{abi}-manylinux_2_17_{machine}.whl"))
+    assert run.fits(Path(f"dlbridge-0.1.0-{abi}-{abi}-manylinux_2_17_{machine}.whl"))
     for name in (
         f"dlbridge-0.1.0-cp38-cp38-linux_{machine}.whl",
         f"dlbridge-0.1.0-{abi}-{abi}t-linux_{machine}.whl",
         f"dlbridge-0.1.0-{abi}-{abi}-linux_other.whl",
         f"other-0.1.0-{abi}-{abi}-linux_{machine}.whl",
     ):
-        assert not proof_on_gpu.fits(Path(name))
+        assert not run.fits(Path(name))

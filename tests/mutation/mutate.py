@@ -31,13 +31,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / ".ci"))
 import machine
 from mutations import Mutation, all_mutations
 
 STATE = machine.STATE / "results" / "mutants"  # not .nox/mutants, which nox may recreate
 INCLUDE = machine.CHECKOUT / "include"
 TESTS = machine.CHECKOUT / "tests"
-ARGUED = TESTS / "unit" / "argued_mutants.json"
+ARGUED = TESTS / "mutation" / "argued_mutants.json"
 LEAST = 90  # per cent of the mutants that the tests must kill
 HEADERS = {  # and the unit tests that judge their mutants
     "any_tensor": ("any_tensor",),

@@ -22,7 +22,7 @@ import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parent.parent
+CHECKOUT = Path(__file__).resolve().parents[2]
 STATE = CHECKOUT / ".nox" / "results" / "fuzz"  # not .nox/fuzz, which nox may recreate
 KEPT = CHECKOUT / "tests" / "fuzz" / "corpus"
 LARGEST = 256  # bytes of an input
