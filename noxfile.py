@@ -741,7 +741,7 @@ def field(session: nox.Session) -> None:
         for arguments in (group(peers.group), ("--force-reinstall", "--no-deps", *wheels)):
             session.run(python, "-m", "pip", "install", "-q", *arguments, external=True)
         named += ["--environment", f"{peers.name}={python}"]
-    programs = {"PYTHONPATH": str(CHECKOUT / ".ci")}
+    programs = {"PYTHONPATH": str(CHECKOUT / "docs")}
     session.run("python", "-m", "field.collect", "docs/field", *named, *session.posargs,
                 env=programs)  # fmt: skip
     session.run("python", "-m", "field.page", "docs/field", "docs/field.md", env=programs)
@@ -807,7 +807,8 @@ def style(session: nox.Session) -> None:
     session.install(*group("pytest", "style", "torch"))  # of libraries, for their types
     session.run("pre-commit", "run", "--all-files", "--show-diff-on-failure",
                 env={"PRE_COMMIT_HOME": str(machine.STATE / "cache" / "pre-commit")})  # fmt: skip
-    session.run("mypy", "python/dlbridge", "tests/python", "tests/mutation", "noxfile.py", ".ci")
+    session.run("mypy", "python/dlbridge", "tests/python", "tests/mutation", "docs/field",
+                "noxfile.py", ".ci")  # fmt: skip
     for folder in ("tests/gpu", "tests/fakes/simulated_driver"):
         session.run("mypy", folder)
 

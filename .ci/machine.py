@@ -42,7 +42,7 @@ def group(name: str) -> list[str]:
     """The requirements of a dependency group of pyproject.toml, the one list of versions. An array
     of strings in TOML is a list of Python, whose standard library reads TOML from 3.11 on."""
     text = (CHECKOUT / "pyproject.toml").read_text()
-    found = re.search(rf"^{re.escape(name)} = (\[.*?\])$", text, re.MULTILINE | re.DOTALL)
+    found = re.search(rf"^{re.escape(name)} = (\[.*?\]) *(?:#.*)?$", text, re.MULTILINE | re.DOTALL)
     assert found, f"pyproject.toml has no dependency group {name}"
     return list(ast.literal_eval(found[1]))
 

@@ -12,7 +12,7 @@ import sys
 
 import machine
 
-GROUP = re.compile(r"^([\w-]+) = \[.*?\]$", re.MULTILINE | re.DOTALL)
+GROUP = re.compile(r"^([\w-]+) = \[", re.MULTILINE)
 PIN = re.compile(r"([\w.-]+)(?:\[\w+\])?==([\w.]+)")
 
 

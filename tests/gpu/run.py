@@ -232,3 +232,7 @@ def main(arguments: Sequence[str]) -> int:
     left = TOTAL - (time.monotonic() - begin)
     command = [interpreter(), "-m", "proof", f"--seconds={left:.0f}", *others]
     return subprocess.call(command, env=environment, cwd=machine.CHECKOUT)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

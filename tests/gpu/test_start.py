@@ -67,7 +67,7 @@ def bare_environment(folder: Path) -> str:
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with a copy of the checkout, which has no state of other sessions."""
     folder = tmp_path_factory.mktemp("machine")
-    left_out = shutil.ignore_patterns(".nox", ".git", "__pycache__", ".*_cache")
+    left_out = shutil.ignore_patterns(".nox", "build", ".git", "__pycache__", ".*_cache")
     shutil.copytree(CHECKOUT, folder / "checkout", symlinks=True, ignore=left_out)
     yield folder
 

@@ -16,9 +16,9 @@ from dlbridge.tools.libraries import LIBRARIES
 from dlbridge.tools.matrix import summary, survey
 
 CHECKOUT = Path(__file__).parents[3]
-sys.path.insert(0, str(CHECKOUT / ".ci"))
+sys.path.insert(0, str(CHECKOUT / "docs"))
 
-from field import (  # noqa: E402 - from the folder .ci
+from field import (  # noqa: E402 - from the folder docs
     collect,
     data,
     defect_pages,
@@ -44,7 +44,7 @@ def test_the_pages_are_generated(field: data.Field) -> None:
     text = {each.relative_to(DOCS).as_posix(): each.read_text(encoding="utf-8") for each in files()}
     assert text == page.pages(field), (
         "the pages are generated from docs/field/*.json; generate them again: "
-        "PYTHONPATH=.ci python -m field.page docs/field docs/field.md"
+        "PYTHONPATH=docs python -m field.page docs/field docs/field.md"
     )
 
 

@@ -19,7 +19,7 @@ from dlbridge.tools.conformance.rules.model import ARRAY_API
 from dlbridge.tools.known.defect import helper, write_helper
 from dlbridge.tools.known.report import NothingToReport, report
 
-sys.path.insert(0, str(Path(__file__).parents[3] / ".ci"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "docs"))
 
 from field import defect_pages as page
 
@@ -241,7 +241,7 @@ def test_the_pages_are_the_table() -> None:
     ]
     text = {each.relative_to(docs).as_posix(): each.read_text(encoding="utf-8") for each in files}
     assert text == page.pages(page.load(docs)), (
-        "run PYTHONPATH=.ci python -m field.defect_pages docs"
+        "run PYTHONPATH=docs python -m field.defect_pages docs"
     )
 
 

@@ -1,7 +1,7 @@
-"""Writes the pages of known defects: `python -m field.defect_pages docs`, in the folder .ci.
+"""Writes the pages of known defects: `python -m field.defect_pages docs`, in the folder docs.
 
 docs/defects.md is a short index; docs/generated/defects/ has one page for each library. The last
-run of each program is in docs/field/defects.json, which .ci/field/collect.py writes.
+run of each program is in docs/field/defects.json, which docs/field/collect.py writes.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ better than the present behaviour |
 behaviour is permitted. The entry is changed or removed, and the pages are generated again.
 
 Many programs build capsules with [`{FILE}`]({FOLDER}/{FILE}),
-which needs only the standard library. `PYTHONPATH=.ci python -m field.defect_pages docs` generates
+which needs only the standard library. `PYTHONPATH=docs python -m field.defect_pages docs` generates
 this page and the pages that it links to.
 """
 

@@ -1,4 +1,4 @@
-"""Writes the survey's pages: `PYTHONPATH=.ci python -m field.page docs/field docs/field.md`.
+"""Writes the survey's pages: `PYTHONPATH=docs python -m field.page docs/field docs/field.md`.
 
 docs/field.md is a short overview; the pages with the details are in docs/generated/field/.
 """

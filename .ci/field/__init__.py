@@ -1,5 +1,0 @@
-"""Generates the page of the field, docs/field.md: collect.py collects the data, page.py writes it.
-
-PYTHONPATH=.ci python -m field.collect docs/field --environment NAME=PYTHON ...
-PYTHONPATH=.ci python -m field.page docs/field docs/field.md
-"""
