@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-LINKS_ONLY = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")  # whose code is not run
+# Pages whose code is not run.
+LINKS_ONLY = ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md")
 BLOCK = re.compile(
     r"(?:<!-- from (?P<file>\S+)#(?P<region>\w+) -->\n)?```(?P<language>\w*)\n(?P<code>.*?)```",
     re.DOTALL,

@@ -15,6 +15,7 @@ import check_pages
 SOUND = {
     "README.md": "# Name\n\n[errors](docs/errors.md#in-c), [here](#name), [site](https://a.b/#c)\n",
     "CHANGELOG.md": "# Changelog\n",
+    "CODE_OF_CONDUCT.md": "# Code of conduct\n",
     "CONTRIBUTING.md": "# Contributing\n",
     "SECURITY.md": "# Security\n",
     "docs/protocol.md": "# Protocol\n\n### 2.1 Versions\n",
