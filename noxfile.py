@@ -562,6 +562,23 @@ def wheel(session: nox.Session) -> None:
 
 
 @nox.session(tags=["tests"])
+def release(session: nox.Session) -> None:
+    """What a tag publishes, made here: the sdist and the wheels, repaired, checked, and tried."""
+    session.install(*group("release"))
+    builds.prepare(session, "release")
+    folder = Path(session.create_tmp()).resolve() / "artefacts"
+    shutil.rmtree(folder, ignore_errors=True)
+    session.run("python", "-m", "build", "--sdist", "--outdir", str(folder))
+    for wheel in package.headers().glob("*.whl"):
+        shutil.copy(wheel, folder)
+    for wheel in package.build().glob("*.whl"):
+        session.run("auditwheel", "repair", "--wheel-dir", str(folder), str(wheel))
+    for wheel in folder.glob("dlbridge-*.whl"):
+        session.run("auditwheel", "show", str(wheel))
+    session.run("python", "packaging/check_release.py", str(folder), "--install")
+
+
+@nox.session(tags=["tests"])
 def conan(session: nox.Session) -> None:
     """The Conan package in a cache of its own, without a remote, and a program that requires it."""
     compiler = machine.find_gcc()
