@@ -10,7 +10,6 @@ import argparse
 import json
 import sys
 from collections import Counter
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "peers.md"
 PLAIN = ("from_dlpack", "take")
 MOST = 12  # from this number on, the page does not list cases by name
 OUTCOMES = ("zero-copy", "copied", "refused", "misread", "crashes")
-HEADINGS = ("library", "version", "exchanges", *OUTCOMES, "tests", "environment")
+HEADINGS = ("library", "version", "exchanges", *OUTCOMES, "tests", "environment", "Python", "date")
 Row = tuple[str, ...]
 
 
@@ -35,7 +34,8 @@ def row_of(environment: str, library: str, counted: dict[str, Any]) -> Row:
     exchanged = sum(outcomes[each] for each in OUTCOMES)
     numbers = (exchanged, *(outcomes[each] for each in OUTCOMES), counted["passed"])
     shown = (str(number or "") for number in numbers)
-    return (library, str(counted["version"]), *shown, environment)
+    run_by = (counted["python"], counted["date"])
+    return (library, str(counted["version"]), *shown, environment, *run_by)
 
 
 def complaint(environment: str, library: str, counted: dict[str, Any] | None) -> str | None:
@@ -53,7 +53,7 @@ def show(rows: list[Row]) -> str:
     """The table as text, with words aligned left and numbers aligned right."""
     table = [HEADINGS, *rows]
     widths = [max(len(row[i]) for row in table) for i in range(len(HEADINGS))]
-    numbers = range(2, len(HEADINGS) - 1)
+    numbers = range(2, len(HEADINGS) - 3)
     return "\n".join(
         "  ".join(
             cell.rjust(width) if i in numbers else cell.ljust(width)
@@ -64,7 +64,7 @@ def show(rows: list[Row]) -> str:
 
 
 def markdown(rows: list[Row]) -> str:
-    rule = ["---", "---", *(["---:"] * (len(HEADINGS) - 3)), "---"]
+    rule = ["---", "---", *(["---:"] * (len(HEADINGS) - 5)), "---", "---", "---"]
     lines = [f"| {' | '.join(row)} |" for row in (HEADINGS, rule, *rows)]
     return "\n".join(line.replace("  ", " ") for line in lines)
 
@@ -94,8 +94,7 @@ def replace(page: str, name: str, content: str) -> str:
 
 def write(rows: list[Row], lines: list[str]) -> None:
     """Writes the table and the reasons to the page."""
-    when = f"As run on {date.today().isoformat()}, with Python {sys.version.split()[0]}:"
-    page = replace(PAGE.read_text(), "table", f"{when}\n\n{markdown(rows)}")
+    page = replace(PAGE.read_text(), "table", markdown(rows))
     PAGE.write_text(replace(page, "reasons", "\n".join(sorted(set(lines)))))
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
+import platform
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -43,7 +45,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def tally(reports: list[pytest.TestReport]) -> dict[str, Tally]:
-    """For each library its version, the numbers of tests passed and failed, and its exchanges."""
+    """For each library its version, the Python, the date, the numbers of tests passed and failed,
+    and its exchanges."""
+    here = {"python": platform.python_version(), "date": datetime.date.today().isoformat()}
     tallies: dict[str, Tally] = {}
     for report in reports:
         properties: dict[str, Any] = dict(report.user_properties)
@@ -51,7 +55,7 @@ def tally(reports: list[pytest.TestReport]) -> dict[str, Tally]:
             continue
         name = properties["library"]
         version = LIBRARIES[name].version
-        new: Tally = {"version": version, "passed": 0, "failed": 0, "exchanges": []}
+        new: Tally = {"version": version, **here, "passed": 0, "failed": 0, "exchanges": []}
         row = tallies.setdefault(name, new)
         row["passed" if report.passed else "failed"] += 1
         if report.passed and "exchange" in properties:
