@@ -65,6 +65,7 @@ def tests(nox: list[str], options: list[str]) -> int:
 
 
 def main() -> int:
+    os.environ["DLBRIDGE_COMMIT"] = machine.commit()  # for what the sessions publish
     if sys.argv[1:2] == ["gpu"]:  # on a machine that may have no network
         return subprocess.call([sys.executable, "tests/gpu/run.py", *sys.argv[2:]], cwd=CHECKOUT)
     given = sys.argv[1:]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import time
@@ -27,8 +28,8 @@ import mutate
 PAGE = machine.CHECKOUT / "docs" / "generated" / "reliability.md"
 STORED = PAGE.with_suffix(".json")
 Rows = list[list[str]]
-# Other published evidence, and the code of which it speaks. Each file names its commit, or was
-# committed with the state that it describes.
+# Other published evidence, and the code of which it speaks. A page names its commit; what does not
+# was made of the commit that holds it.
 EVIDENCE = {
     "docs/generated/performance.md": ("include", "python/include", "python/module.cpp", "bench"),
     "docs/generated/gpu.md": ("include/dlbridge/runtime", "include/dlbridge/python", "tests/gpu"),
@@ -143,7 +144,9 @@ def show_ages(stored: dict[str, Any]) -> None:
             print(age(f"reliability.md, {title}, {stored[title]['date']}", stored[title]["commit"],
                       paths))  # fmt: skip
     for name, paths in EVIDENCE.items():
-        print(age(name, git("rev-list", "-1", "--abbrev-commit", "HEAD", "--", name), paths))
+        named = re.search(r"of commit `([0-9a-f]+)", (machine.CHECKOUT / name).read_text())
+        commit = named[1] if named else git("rev-list", "-1", "--abbrev-commit", "HEAD", "--", name)
+        print(age(name, commit, paths))
 
 
 def main() -> int:

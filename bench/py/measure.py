@@ -226,6 +226,7 @@ def environment() -> Json:
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     return {
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "commit": os.environ.get("DLBRIDGE_COMMIT", "unknown"),  # set by noxfile.py
         "python": platform.python_version(),
         "libc": " ".join(platform.libc_ver()),
         "machine": platform.machine(),

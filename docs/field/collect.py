@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -190,6 +191,8 @@ def main() -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
     for part in options.part or PARTS:
         result = PARTS[part](environments, options.jobs, lambda now: print(now, file=sys.stderr))
+        if "date" in result:
+            result["commit"] = os.environ.get("DLBRIDGE_COMMIT", "unknown")  # set by noxfile.py
         save(options.folder, part, result)
 
 

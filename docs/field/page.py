@@ -54,7 +54,7 @@ def _libraries(field: Field) -> Iterator[str]:
     }
     yield "## Libraries\n"
     yield (
-        f"Run on {field.matrix['date']}, {field.matrix['platform']}, with dlbridge "
+        f"Run on {field.matrix['date']} of commit `{field.matrix['commit']}`, {field.matrix['platform']}, with dlbridge "
         f"{field.matrix['dlbridge']}. Each pair ran in the first environment that has both. A "
         "library that claims no version of the array API is bound by DLPack's own texts alone.\n"
     )

@@ -10,7 +10,9 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,6 +30,10 @@ def write(outcomes: Sequence[results.Result], key: str, page: Path) -> None:
     rows = results.stored(outcomes, measured=key == "gpu")  # simulated times mean nothing
     new = {**content.get(key, {}), **rows}
     content[key] = {name: new[name] for name in CHECKS if name in new}
+    content.setdefault("made", {})[key] = {
+        "date": time.strftime("%Y-%m-%d"),
+        "commit": os.environ.get("DLBRIDGE_COMMIT", "unknown"),  # set by noxfile.py
+    }
     kept.write_text(json.dumps(content, indent=1) + "\n")
     page.write_text(results.page(CHECKS, content))
 

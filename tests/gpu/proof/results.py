@@ -103,7 +103,14 @@ writes memory some time after its launch, so that a reader without order finds t
 
 
 def page(checks: Mapping[str, Check], results: Mapping[str, Stored]) -> str:
-    """The page docs/generated/gpu.md. `results` has the keys "gpu" and "simulated"."""
+    """The page docs/generated/gpu.md. `results` has the keys "gpu" and "simulated", and
+    "made" with the date and the commit of each."""
     columns = {"GPU": results.get("gpu", {}), "Simulated driver": results.get("simulated", {})}
-    text = f"{INTRODUCTION}\n{table(checks, columns)}\n\n## Figures of the GPU\n\n"
+    made = results.get("made", {})
+    runs = "".join(
+        f"\nThe {name} ran them on {made[key]['date']}, of commit `{made[key]['commit']}`.\n"
+        for name, key in (("GPU", "gpu"), ("simulated driver", "simulated"))
+        if key in made
+    )
+    text = f"{INTRODUCTION}{runs}\n{table(checks, columns)}\n\n## Figures of the GPU\n\n"
     return text + (figures(columns["GPU"]) or f"These are {WAITS}.") + "\n"
