@@ -71,7 +71,8 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]
 def about(report: Json) -> Iterator[str]:
     here = report["environment"]
     versions = ", ".join(f"{name} {version}" for name, version in here["versions"].items())
-    yield f"Measured on {here['date']} of commit `{here['commit']}`: {here['processor']}, {here['processors']} processors,"
+    yield f"Measured on {here['date']} of commit `{here['commit']}`:"
+    yield f"{here['processor']}, {here['processors']} processors,"
     yield f"{here['machine']}, CPython {here['python']}, {here['libc']}; {versions}."
     noises = [100 * each["noise"] for each in report["guards"]]
     attempts = sum(len(each["noises"]) for each in report["guards"])
