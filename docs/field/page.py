@@ -55,8 +55,9 @@ def _libraries(field: Field) -> Iterator[str]:
     yield "## Libraries\n"
     yield (
         f"Run on {field.matrix['date']} of commit `{field.matrix['commit']}`, "
-        f"{field.matrix['platform']}, with dlbridge {field.matrix['dlbridge']}. Each pair ran in the first environment that has both. A "
-        "library that claims no version of the array API is bound by DLPack's own texts alone.\n"
+        f"{field.matrix['platform']}, with dlbridge {field.matrix['dlbridge']}. Each pair ran in "
+        "the first environment that has both. A library that claims no version of the array API is "
+        "bound by DLPack's own texts alone.\n"
     )
     yield from table(
         ["Library", "Versions", "Environments", "Claims", "Exports", "Exchange table"],
