@@ -332,10 +332,11 @@ def install_headers(session: nox.Session) -> None:
 
 
 @nox.session(tags=["tests"])
-@nox.parametrize("peers", [nox.param(each, id=each.name, tags=["first"] if each.longest else [])
-                           for each in PEERS])  # fmt: skip
-def python(session: nox.Session, peers: Peers) -> None:
+@nox.parametrize("name", [nox.param(each.name, id=each.name, tags=["first"] if each.longest else [])
+                          for each in PEERS])  # fmt: skip
+def python(session: nox.Session, name: str) -> None:
     """The Python tests against foreign libraries, on the installed package."""
+    (peers,) = (each for each in PEERS if each.name == name)
     counted = exchanges_of(peers.name)
     counted.unlink(missing_ok=True)
     torch = machine.torch() if peers.torch else []
