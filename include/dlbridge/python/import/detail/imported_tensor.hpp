@@ -160,8 +160,10 @@ class imported_tensor {
       if (!type.exchange.try_lend(object, now.tensor_)) {
         return suppress_exception();
       }
-    } else if (!now.describe_ndarray(object)) {
+    } else if (!detail::exports_fields(type, object)) {
       return PyErr_Occurred() == nullptr;
+    } else if (!now.describe_ndarray(object)) {  // of NumPy before 2.1, or unusual
+      return PyErr_Occurred() == nullptr && detail::has_buffer_of(object, view());
     }
     now.flags_ = 0;
     return PyErr_Occurred() == nullptr && has_same_elements(now.view(), view());

@@ -283,8 +283,19 @@ DLBRIDGE_NOINLINE inline bool may_have_own_dlpack(PyObject* object) noexcept {
   return own || PyErr_Occurred() != nullptr;
 }
 
-/// Whether read_ndarray describes an object as its `__dlpack__` does: an ndarray, or an object of a
-/// derived class without a `__dlpack__` of its own, such as a numpy.memmap.
+/// Whether the `__dlpack__` of an object exports what its fields state: that of an ndarray, or of
+/// an object of a derived class without a `__dlpack__` of its own, such as a numpy.memmap.
+/// @param type the entry of its type.
+/// @return false with an exception pending after one of a key.
+/// @pre no exception is pending.
+/// @par Thread and GIL
+/// The caller holds the GIL. Python code may run.
+inline bool exports_fields(type_entry const& type, PyObject* object) noexcept {
+  return type.host_only ||
+         (type.array_base != nullptr && (type.takes_self || !may_have_own_dlpack(object)));
+}
+
+/// Whether read_ndarray describes an object as its `__dlpack__` does.
 /// @param type the entry of its type; not valid afterwards.
 /// @return false with an exception pending after one that is not suppressible, or of a key.
 /// @pre no exception is pending.
@@ -295,8 +306,27 @@ DLBRIDGE_INLINE bool can_read_fields(type_entry const& type, PyObject* object) n
     return can_read_ndarrays(Py_TYPE(object));
   }
   PyTypeObject* const base = type.array_base;
-  return base != nullptr && (type.takes_self || !may_have_own_dlpack(object)) &&
-         can_read_ndarrays(base);
+  return base != nullptr && exports_fields(type, object) && can_read_ndarrays(base);
+}
+
+// Whether the buffer of an array has the elements of a tensor. Every array that exports a tensor
+// exports such a buffer. An exception may be pending if not.
+DLBRIDGE_COLD inline bool has_buffer_of(PyObject* array, tensor_view const& tensor) noexcept {
+  Py_buffer buffer;
+  if (api<PyObject_GetBuffer>(array, &buffer, PyBUF_FORMAT | PyBUF_STRIDES) != 0) {
+    return false;
+  }
+  dtype type;
+  bool is_same = try_read_format(buffer.format, buffer.itemsize, type) && type == tensor.dtype() &&
+                 buffer.ndim == tensor.rank() &&
+                 buffer.buf == static_cast<char const*>(tensor.data()) + tensor.byte_offset();
+  for (int i = 0; is_same && i < buffer.ndim; ++i) {
+    is_same = buffer.shape[i] == tensor.extent(i) &&
+              (buffer.shape[i] <= 1 || buffer.strides[i] == tensor.stride(i) * buffer.itemsize);
+  }
+  is_same = is_same || (buffer.len == 0 && tensor.empty());
+  api<PyBuffer_Release>(&buffer);
+  return is_same;
 }
 }  // namespace detail
 }  // namespace python
