@@ -32,6 +32,9 @@ SCOPE = {"PYBIND11": "pybind11::module_", "NB": "nanobind::module_"}
 
 # After -fsyntax-only, zig looks for the object that it did not ask its clang++ for.
 ZIG_ERROR = re.compile(r"^.*error: failed to rename '[^']*' into '[^']*': FileNotFound\n?", re.M)
+# What a compiler states about its command line, such as the -c that zig adds, names no position in
+# a file. It is no part of the message for the author of the code.
+ABOUT_OPTIONS = re.compile(r"^[^\s:]+: (warning|note|remark): .*\n?", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,7 @@ class Compiler:
         is_compiled = result.returncode == 0 or (
             printed != result.stderr and "error:" not in printed
         )
-        return is_compiled, printed
+        return is_compiled, ABOUT_OPTIONS.sub("", printed)
 
 
 def fault(compiler: Compiler, case: Case, is_right: bool) -> str:
