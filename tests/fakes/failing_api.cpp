@@ -3,7 +3,7 @@
 // the interpreter may define the functions itself, so that a preloaded library replaces none.
 //
 // Calls of a slot of a type, and the parts of the API that are macros or inline functions, are not
-// replaced.
+// replaced. count_gil_releases replaces one function only, which then counts its calls.
 #include <Python.h>
 #include <dlfcn.h>
 #include <elf.h>
@@ -338,6 +338,24 @@ struct module_file {
 #endif
 };
 
+// The file of a loaded module; none, with an exception set, if it is not loaded.
+link_map const* find_module(char const* path) {
+  void* const library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  link_map* map = nullptr;
+  if (library == nullptr || dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) {
+    PyErr_Format(PyExc_OSError, "%s is not loaded", path);
+    return nullptr;
+  }
+  return map;
+}
+
+thread_local long release_count = 0;
+
+PyThreadState* count_release() {
+  ++release_count;
+  return PyEval_SaveThread();
+}
+
 bool is_function(char const* name) {
   void* const address = dlsym(RTLD_DEFAULT, name);
   Dl_info info;
@@ -355,13 +373,11 @@ extern "C" {
 // Replaces the functions in a module, which is loaded. Returns a list of the functions that neither
 // table of this file names.
 PyObject* replace_api(char const* path) {
-  PyObject* const unknown = PyList_New(0);
-  void* const library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-  link_map* map = nullptr;
-  if (library == nullptr || dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) {
-    Py_DECREF(unknown);
-    return PyErr_Format(PyExc_OSError, "%s is not loaded", path);
+  link_map const* const map = find_module(path);
+  if (map == nullptr) {
+    return nullptr;
   }
+  PyObject* const unknown = PyList_New(0);
   module_file(*map).each_function([&](char const* name, void** place) {
     if (void* const function = replacement_of(name)) {
       overwrite(place, function);
@@ -373,6 +389,23 @@ PyObject* replace_api(char const* path) {
   });
   return unknown;
 }
+
+// Counts from now on how often a module, which is loaded, releases the GIL.
+PyObject* count_gil_releases(char const* path) {
+  link_map const* const map = find_module(path);
+  if (map == nullptr) {
+    return nullptr;
+  }
+  module_file(*map).each_function([](char const* name, void** place) {
+    if (std::strcmp(name, "PyEval_SaveThread") == 0) {
+      overwrite(place, reinterpret_cast<void*>(&count_release));
+    }
+  });
+  Py_RETURN_NONE;
+}
+
+// How often this thread has released the GIL in such a module.
+long gil_releases() { return release_count; }
 
 // Lets `successes` calls of this thread succeed. The next one raises `exception`, and with for_good
 // every later one. A negative number ends that. Returns the number of failures since the last call.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import pickle
 import sys
 import threading
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any, Callable
 
 import cpython_build
@@ -93,15 +95,29 @@ def test_other_threads_run_during_a_long_copy(how: str) -> None:
             assert time.monotonic() < until
 
 
+@pytest.fixture
+def releases() -> Callable[[], int]:
+    """Counts how often this thread releases the GIL in dlbridge's module."""
+    library = Path(os.environ.get("DLBRIDGE_TEST_MODULES", "")) / "libfailing_api.so"
+    if not library.exists():
+        pytest.skip("no replacement of the C API for this build")
+    api = ctypes.PyDLL(str(library))
+    api.count_gil_releases.restype = ctypes.py_object
+    api.count_gil_releases(os.fsencode(dlbridge._core.__file__))
+    api.gil_releases.restype = ctypes.c_long
+    return api.gil_releases
+
+
 @with_gil
+@pytest.mark.parametrize("shape", [SHORT, LONG])
 @pytest.mark.parametrize("how", COPIES)
-def test_no_other_thread_runs_during_a_short_copy(how: str) -> None:
-    copy = COPIES[how](np.ones(SHORT, "float32"))
-    with counting() as count:
-        before = count()
-        for _ in range(20):
-            copy()
-        assert count() == before
+def test_long_copies_alone_release_the_gil(
+    releases: Callable[[], int], how: str, shape: tuple[int, ...]
+) -> None:
+    copy = COPIES[how](np.ones(shape, "float32"))
+    before = releases()
+    copy()
+    assert (releases() > before) == (shape == LONG)
 
 
 @pytest.mark.parametrize("shape", [LONG, SHORT, (3,), (0, 2)])
