@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,8 @@ HOST_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 @pytest.mark.parametrize("owner", ["tensor", "capsule", "foreign consumer", "share"])
 def test_a_host_function_that_needs_the_gil(driver: Driver, owner: str) -> None:
-    """Memory is dropped while its stream has a pending host function that calls Python."""
+    """Memory is dropped while its stream has a pending host function that calls Python. The driver
+    runs the function on another thread while it waits, so that the free must release the GIL."""
     ours = driver.stream()
     t: Any = dlbridge.from_dlpack(np.arange(4, dtype=np.uint8), device="cuda:0", stream=ours.handle)
     called: list[str] = []
@@ -40,44 +41,12 @@ def test_a_host_function_that_needs_the_gil(driver: Driver, owner: str) -> None:
     elif owner == "share":
         t = dlbridge.from_dlpack(t, stream=ours.handle)
 
-    def drop() -> None:
-        nonlocal t
-        driver.select(0)
-        t = None
-
-    thread = threading.Thread(target=drop, daemon=True)
-    thread.start()
-    thread.join(20)
-    assert not thread.is_alive(), "the free and the host function wait for each other"
-    ours.synchronize()
-    assert len(called) == 1
+    assert called == []
+    faulthandler.dump_traceback_later(60, exit=True)  # a free that holds the GIL waits for ever
+    t = None
+    faulthandler.cancel_dump_traceback_later()
+    assert len(called) == 1 and called[0] != threading.current_thread().name
     assert driver.races == []
-
-
-def test_other_threads_run_during_a_free(driver: Driver) -> None:
-    ours = driver.stream()
-    t: Any = dlbridge.from_dlpack(np.zeros(4, np.uint8), device="cuda:0", stream=ours.handle)
-    pause = ctypes.CDLL(None).usleep  # in C, without the GIL
-    function = ctypes.cast(pause, ctypes.c_void_p)
-    driver.call("cuLaunchHostFunc", ours.handle, function, ctypes.c_void_p(500_000))
-    gaps = [time.monotonic()]
-    stop = threading.Event()
-
-    def tick() -> None:
-        while not stop.is_set():
-            gaps.append(time.monotonic())
-            time.sleep(0.005)
-
-    thread = threading.Thread(target=tick)
-    thread.start()
-    begin = time.monotonic()
-    del t
-    took = time.monotonic() - begin
-    stop.set()
-    thread.join()
-    longest = max(b - a for a, b in zip(gaps, gaps[1:]))
-    assert took > 0.4, "the driver waited for the host function"
-    assert longest < took / 2
 
 
 @pytest.mark.parametrize("kind", ["cuda", "hip"])
