@@ -66,11 +66,6 @@ def hangs() -> Any:
     time.sleep(1000)
 
 
-def slow() -> Any:
-    time.sleep(0.6)
-    return tensor()
-
-
 def garbage() -> Any:
     return 7
 
