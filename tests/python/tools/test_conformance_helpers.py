@@ -225,9 +225,30 @@ def test_an_object_with_too_few_references_stays_alive() -> None:
     assert kept[99] is x
 
 
-def test_slow_calls_are_not_measured() -> None:
+class Clock:
+    """A clock that only its own sleep() advances, in place of the module time."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    monotonic = perf_counter
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(memory, "time", clock)
+    return clock
+
+
+def test_slow_calls_are_not_measured(clock: Clock) -> None:
     def act() -> None:
-        time.sleep(0.25)
+        clock.sleep(0.25)
 
     with pytest.raises(Skip, match=r"too slow to measure .* one takes 0.25 s"):
         references.left(object(), act)
@@ -236,14 +257,16 @@ def test_slow_calls_are_not_measured() -> None:
 
 
 @pytest.mark.parametrize("late", [1, 2, 3])
-def test_a_call_during_which_the_process_was_stopped_is_measured_again(late: int) -> None:
+def test_a_call_during_which_the_process_was_stopped_is_measured_again(
+    clock: Clock, late: int
+) -> None:
     calls = 0
 
     def act() -> None:
         nonlocal calls
         calls += 1
         if calls == late:
-            time.sleep(0.25)  # as where the system runs other processes for so long
+            clock.sleep(0.25)  # as where the system runs other processes for so long
 
     assert memory.how_often(act) == memory.TIMES
     calls = 0
