@@ -59,8 +59,16 @@ function(add_download_test name says)
     WORKING_DIRECTORY ${folder} PASS_REGULAR_EXPRESSION "${says}")
 endfunction()
 set(tried "DLPack's own CMake package.*installed dlbridge.*search paths.*apache-tvm-ffi")
-add_download_test(dlpack_download "dlpack.h 1\\.[0-9]+: [^\n]* \\(downloaded\\)"
-  -DDLBRIDGE_FETCH_DLPACK=ON -DDLBRIDGE_DLPACK_URL=file://${dlpack_directory}/dlpack/dlpack.h)
+file(SHA256 ${dlpack_directory}/dlpack/dlpack.h dlpack_hash)
+set(download -DDLBRIDGE_FETCH_DLPACK=ON -DDLBRIDGE_DLPACK_URL=file://${dlpack_directory}/dlpack/dlpack.h)
+set(downloaded "dlpack.h 1\\.[0-9]+: [^\n]* \\(downloaded\\)")
+add_download_test(dlpack_download "${downloaded}" ${download} -DDLBRIDGE_DLPACK_SHA256=${dlpack_hash})
+add_download_test(dlpack_download_of_any "${downloaded}" ${download} -DDLBRIDGE_DLPACK_SHA256=)
+string(REPEAT 0 64 zeros)
+add_download_test(dlpack_download_of_another
+  "which failed: expected a dlpack.h with the SHA256 ${zeros}, got one with ${dlpack_hash}\\. To download \
+another dlpack.h, set DLBRIDGE_DLPACK_SHA256 to its SHA256; an empty value checks nothing.*${ways}"
+  ${download} -DDLBRIDGE_DLPACK_SHA256=${zeros})
 add_download_test(dlpack_download_fails
   "${tried}.*a download of file:[^\n]*/missing.h, which failed: [^\n]+.*${ways}"
   -DDLBRIDGE_FETCH_DLPACK=ON -DDLBRIDGE_DLPACK_URL=file://${CMAKE_CURRENT_BINARY_DIR}/missing.h)
