@@ -234,7 +234,7 @@ def test_a_read_only_result_stays_read_only() -> None:
     if not (NEW or DIRECT):
         pytest.skip("NumPy before 2.1 refuses read-only memory")
     x = extension.as_ndarray(Producer(dtype=(0, 32, 1), shape=(2, 3), flags=1))
-    with pytest.raises(ValueError, match="cannot set WRITEABLE"):
+    with pytest.raises(ValueError, match="WRITEABLE"):
         x.flags.writeable = True
 
 
