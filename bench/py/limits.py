@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SLACK = 0.40  # of the limits of times in CI, whose machines differ
-INSTRUCTIONS_SLACK = 0.02
+INSTRUCTIONS_SLACK = 0.10
 TRIES = 3  # of a gate, each in a new process
 
 
@@ -113,7 +113,7 @@ GROWTH = (
 )
 START = (
     Limit("import-milliseconds", "import dlbridge", "milliseconds above an empty interpreter", 25.0, kind="start"),
-    Limit("wheel-bytes", "wheel", "bytes", 1e6, gate=True, kind="start"),
+    Limit("wheel-bytes", "wheel", "bytes", 2e6, gate=True, kind="start"),
 )
 # Instructions beyond those of the other call. They were counted with this CPython on this machine,
 # where an empty call has EMPTY_INSTRUCTIONS. Another build of the same CPython has other counts, so

@@ -71,10 +71,10 @@ def test_a_gate_that_cannot_be_judged_does_not_pass(monkeypatch: Any) -> None:
     assert judged(monkeypatch, counted, kind="instructions") == measure.NOT_JUDGED
 
 
-def test_instructions_have_little_slack_and_no_retries(monkeypatch: Any) -> None:
-    assert judged(monkeypatch, {"median": 1.015}, kind="instructions") == 0
-    assert judged(monkeypatch, {"median": 1.03}, kind="instructions") == measure.MISSED
-    assert judged(monkeypatch, {"median": 1.03, "slack": 0.25}, kind="instructions") == 0
+def test_instructions_have_less_slack_and_no_retries(monkeypatch: Any) -> None:
+    assert judged(monkeypatch, {"median": 1.09}, kind="instructions") == 0
+    assert judged(monkeypatch, {"median": 1.11}, kind="instructions") == measure.MISSED
+    assert judged(monkeypatch, {"median": 1.11, "slack": 0.25}, kind="instructions") == 0
 
 
 @pytest.mark.parametrize(
