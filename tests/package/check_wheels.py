@@ -1,7 +1,7 @@
 """Checks the wheels of dlbridge and of dlbridge-headers.
 
-They have no file in common, so that both can be installed; both have the same headers; and that of
-the headers fits every Python.
+They have no file in common, so that both can be installed; both have the same headers; that of the
+headers fits every Python; and pip refuses both on a Python before 3.9.
 
     check_wheels.py WHEEL WHEEL
 """
@@ -18,6 +18,12 @@ def contents(wheel: Path) -> dict[str, int]:
     return {each.filename: each.CRC for each in zipfile.ZipFile(wheel).infolist()}
 
 
+def metadata(wheel: Path) -> str:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
+        return archive.read(name).decode()
+
+
 def below(files: dict[str, int], folder: str) -> dict[str, int]:
     return {
         name[len(folder) :]: checksum for name, checksum in files.items() if name.startswith(folder)
@@ -31,6 +37,11 @@ def main() -> int:
     faults = [f"in both wheels: {name}" for name in package.keys() & headers.keys()]
     if not wheels["dlbridge_headers"].name.endswith("-py3-none-any.whl"):
         faults.append(f"not for every Python: {wheels['dlbridge_headers'].name}")
+    faults += [
+        f"not refused by an older Python: {path.name}"
+        for path in wheels.values()
+        if "\nRequires-Python: >=3.9\n" not in metadata(path)
+    ]
     own = below(package, "dlbridge/include/")
     others = below(headers, "dlbridge_headers/include/")
     if own != others or "dlpack/dlpack.h" not in own:
