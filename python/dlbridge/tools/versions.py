@@ -45,6 +45,16 @@ def _ranges(seen_in: str) -> Iterator[tuple[Key, Key]]:
         yield first, last
 
 
+def reaches(version: str, first: str) -> bool:
+    """Whether a version is the first one or newer; a text that is no version reaches none.
+
+    >>> reaches("2.14.1+cpu", "2.14.0"), reaches("2.14.0.dev1", "2.14.0"), reaches("2.14", "")
+    (True, False, False)
+    """
+    key, first_key = _key(version), _key(first)
+    return key is not None and first_key is not None and key >= first_key
+
+
 _OPERATORS = {
     "<": operator.lt,
     "<=": operator.le,

@@ -349,6 +349,8 @@ def test_a_defect_as_json() -> None:
     values = json.loads(out)
     row = known.DEFECTS[DEFECT[-1]]
     assert (status, err, values["schema"], values["id"]) == (0, "", 1, row.id)
+    versions = (row.seen, row.since, row.fixed_in)
+    assert (values["seen_in"], values["since"], values["fixed_in"]) == versions
     assert values["program"] == row.program
     assert values["helper"] == helper() and "ctypes_tensors" in row.program
     assert json.loads(run(*DEFECT[:2], "warp-destructor", "--json")[1])["helper"] == ""

@@ -158,6 +158,53 @@ def test_a_defect_that_is_misspelt_is_refused() -> None:
     assert "did you mean torch-read-only" in process.stderr
 
 
+@pytest.mark.parametrize(
+    "version, listed",
+    [
+        ("2.12.0", "not tried"),
+        ("2.13.0+cpu", "defect"),
+        ("2.14.0.dev20260801", "not tried"),
+        ("2.14.0", "no"),
+        ("2.14.1", "no"),
+        ("", "not tried"),  # no package states a version
+    ],
+)
+def test_the_defects_are_those_of_the_installed_version(
+    version: str, listed: str, pretend: Pretend, two_devices: None,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any,
+) -> None:  # fmt: skip
+    if version:
+        information = tmp_path / "torch-9.dist-info"
+        information.mkdir()
+        (information / "METADATA").write_text(f"Name: torch\nVersion: {version}\n")
+    else:
+        monkeypatch.setattr(Library, "version", None)
+    pretend("torch", "x = 1")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    monkeypatch.setenv("COLUMNS", "200")
+    report = doctor.examine(fast=True)
+    row = report["libraries"]["torch"]
+    found = {each["id"]: each for each in row["defects"]}
+    assert ("torch-negative-strides" in found) == (listed == "defect")
+    untried = {each["id"] for each in row["untried"]}
+    assert ("torch-negative-strides" in untried) == (listed == "not tried")
+    assert ("torch-copy-not-marked" in found) == version.startswith("2.13")
+    sections.show(doctor.sections_of(report))
+    output = " ".join(capsys.readouterr().out.split())
+    assert ("Fixed in PyTorch 2.14.0: upgrade." in output) == (listed == "defect")
+    if listed == "not tried":
+        assert f"Not tried with PyTorch {version or 'unknown'}, and seen in other ve" in output
+        assert "torch-negative-strides 2.12.1 to 2.13.0; fixed in 2.14.0" in output
+    if found:
+        row_of = found["torch-negative-strides"]
+        assert (row_of["since"], row_of["fixed_in"]) == ("2.12.1", "2.14.0")
+
+
+def test_one_defect_says_in_which_release_it_was_fixed(capsys: Any) -> None:
+    assert "seen in 2.12.1 to 2.13.0 fixed in 2.14.0" in words_of("torch-negative-strides", capsys)
+    assert "seen in 2.13.0 fixed in not known" in words_of("torch-copy-not-marked", capsys)
+
+
 def test_a_machine_without_libraries(
     two_devices: None, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
@@ -195,6 +242,8 @@ def test_a_file_that_hides_a_library_is_named(
         information.mkdir(parents=True)
         (information / "METADATA").write_text(f"Name: {name}\nVersion: 9.9\n")
         (information / "RECORD").write_text(f"{file},,\n")
+        (installed / file).parent.mkdir(exist_ok=True)
+        (installed / file).touch()  # newer CPythons omit files that do not exist
     monkeypatch.syspath_prepend(str(installed))
     pretend("mxnet", "x = 1")
     pretend("warp", "x = 1")  # an editable installation records no module
@@ -203,8 +252,6 @@ def test_a_file_that_hides_a_library_is_named(
     hiding = str(tmp_path / "mxnet.py")
     assert [row["hidden_by"] for row in report["libraries"].values()] == [hiding, None]
     assert report["advice"][0] == f"{hiding} hides MXNet: rename it."
-    (installed / "mxnet").mkdir()
-    (installed / "mxnet" / "__init__.py").touch()
     monkeypatch.setattr(sys, "path", [str(installed), *sys.path])
     assert doctor.examine(fast=True)["libraries"]["mxnet"]["hidden_by"] is None
 

@@ -592,7 +592,7 @@ def test_device_memory_is_never_read(type_: int) -> None:
         (OldStyle(), "risk", "does not accept max_version", "pyarrow", "refuses"),
         (OldStyle(), "risk", "does not accept max_version", "numpy", "shares"),
         (Bare(), "risk", "does not accept max_version", "jax", "refuses"),
-        (VersionLiar(), "defect", "without max_version", "jax", "refuses"),
+        (VersionLiar(), "defect", "without max_version", "onnxruntime", "refuses"),
         (NoDevice(), "defect", "no __dlpack_device__", "torch", "refuses"),
         (OnInstance(), "risk", "Only the instance", "numpy", "shares"),
         (KwEcho(), "note", "unknown keywords", "numpy", "shares"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import doctest
 import os
 from pathlib import Path
 from typing import Any, get_args
@@ -9,32 +11,26 @@ from typing import Any, get_args
 import pytest
 
 import verdict_cases
-from dlbridge.tools import children
+from dlbridge.tools import abi, children
+from dlbridge.tools.inspection import consumers
 from dlbridge.tools.inspection.cases import CASES, OTHER_MAJOR
 from dlbridge.tools.inspection.cases.case import (
     EXCEPTIONS,
     NO_EFFECT,
-    OF_NUMPY,
     SIGNALS,
     TEXTS,
+    Changed,
+    names_in,
     reactions,
 )
-from dlbridge.tools.inspection.conclusions.verdicts import WORST, Outcome
+from dlbridge.tools.inspection.conclusions.verdicts import WORST, Outcome, Verdict
 from dlbridge.tools.inspection.consumers import CONSUMERS
-from dlbridge.tools.inspection.inspection import inspect
+from dlbridge.tools.inspection.inspection import Inspection, inspect
 from dlbridge.tools.inspection.rendering.facts import OUTCOMES
 from dlbridge.tools.libraries import LIBRARIES as LIBRARY
-from dlbridge.tools.versions import contains, meets
 from producers import Producer
 
 LIBRARIES = {name: name for name in CONSUMERS if name != "nanobind"}  # which needs a compiler
-# The verdicts describe NumPy 2: the releases that differ, by case.
-OLD_NUMPY = {
-    "bool": "1 to 1.24.4",
-    "ndim 40": "1 to 1.26.4",
-    "read-only": "1 to 2.0.2",
-    "version 2.0": "1 to 2.0.2",
-}
 MODULES = os.environ.get("DLBRIDGE_TEST_MODULES", "")
 PATH = os.pathsep.join([str(Path(__file__).parent), MODULES, os.environ.get("PYTHONPATH", "")])
 
@@ -58,9 +54,6 @@ def agrees(case: str, verdict: tuple[str, str], outcome: tuple[str, str]) -> boo
         return actual in ("shares", "copies")  # read as version 1, whose fields it has
     if prediction == "refuses":
         predicted, raised = verdict[1].split(":")[0], outcome[1].split(":")[0]
-        if predicted == OF_NUMPY:
-            newer = meets(LIBRARY["numpy"].version or "0", ">=2.5")
-            predicted = "BufferError" if newer else "RuntimeError"
         return actual == prediction and predicted == raised
     return prediction == actual
 
@@ -79,17 +72,14 @@ def test_verdicts_come_true(library: str) -> None:
             )
             if not agrees(case, verdict, outcome):
                 wrong.append((case, verdict, outcome))
-    version = LIBRARY[library].version or ""
-    older = OLD_NUMPY if library == "numpy" else {}
-    other = {case for case, releases in older.items() if contains(releases, version)}
-    assert {case for case, *_ in wrong} == other, wrong
+    assert wrong == []
 
 
 def test_every_row_has_a_reaction_of_every_consumer() -> None:
     names = {NO_EFFECT, *EXCEPTIONS, *SIGNALS, *TEXTS}
     for row in [*(case.reactions for case in CASES), OTHER_MAJOR]:
         assert set(row) == set(CONSUMERS)
-        assert set(row.values()) <= names, row
+        assert {name for each in row.values() for name in names_in(each)} <= names, row
     assert len({case.name for case in CASES}) == len(CASES)
 
 
@@ -98,8 +88,74 @@ def test_unknown_consumers_and_reactions_are_errors() -> None:
         reactions(nunpy="TypeError")
     with pytest.raises(KeyError, match="numpy: no reaction is named 'Typo'"):
         reactions(numpy="Typo")
+    with pytest.raises(KeyError, match="numpy: no reaction is named 'Typo'"):
+        reactions(numpy=Changed("TypeError", "2.0", "Typo"))
     row = reactions("TypeError", numpy=NO_EFFECT)
     assert (row["numpy"], row["torch"]) == (NO_EFFECT, "TypeError")
+
+
+def verdict_of(x: Any, consumer: str, installed: str) -> Verdict:
+    """The verdict where this version of the consumer is installed; "": none is."""
+    versions = {consumer: installed} if installed else {}
+    findings = dataclasses.replace(inspect(x), installed=versions)
+    (row,) = (each for each in findings.verdicts if each.consumer == consumer)
+    return row
+
+
+@pytest.mark.parametrize(
+    "installed, outcome, text",
+    [
+        ("2.9.0", "crashes", "SIGABRT: a negative stride"),
+        ("2.13.0+cpu", "crashes", "SIGABRT: a negative stride"),
+        ("2.14.0.dev20260801", "crashes", "SIGABRT: a negative stride"),
+        ("2.14.0", "refuses", "RuntimeError: a negative stride"),
+        ("2.14.1+cu130", "refuses", "RuntimeError: a negative stride"),
+        ("unknown", "crashes", "SIGABRT: a negative stride"),
+        ("", "crashes", "SIGABRT: a negative stride"),  # that of the newest observed version
+    ],
+)
+def test_a_verdict_is_that_of_the_installed_version(
+    installed: str, outcome: str, text: str
+) -> None:
+    x = verdict_cases.Producer(shape=(4,), strides=(-1,), byte_offset=12)
+    row = verdict_of(x, "torch", installed)
+    assert (row.outcome, row.text) == (outcome, text)
+    assert (row.version, row.installed) == ("2.13.0", installed)
+    findings = dataclasses.replace(inspect(x), installed={"torch": installed} if installed else {})
+    (odd,) = (each for each in findings.oddities if each.what.startswith("A stride is negative"))
+    assert ("crashes PyTorch (SIGABRT)" in odd.who) == (outcome == "crashes")
+    assert Inspection.from_dict(findings.to_dict()).verdicts == findings.verdicts
+
+
+@pytest.mark.parametrize(
+    "consumer, installed, observed, outcome",
+    [
+        ("jax", "0.9.0", "0.10.2", "refuses"),
+        ("jax", "0.11.2", "0.10.2", "refuses"),
+        ("jax", "0.12.0", "0.12.0.1", "shares"),
+        ("jax", "0.13.0", "0.12.0.1", "shares"),
+        ("jax", "", "0.12.0.1", "shares"),
+        ("numpy", "1.22.4", "1.23.5", "refuses"),
+        ("numpy", "2.0.2", "1.26.4", "refuses"),
+        ("numpy", "2.1.0", "2.4.6", "shares"),
+        ("numpy", "2.5.4", "2.4.6", "shares"),
+        ("numpy", "2.6.0.dev0", "2.5.5", "shares"),
+    ],
+)
+def test_the_requests_are_those_of_the_installed_version(
+    consumer: str, installed: str, observed: str, outcome: str
+) -> None:
+    row = verdict_of(verdict_cases.Producer(flags=abi.READ_ONLY), consumer, installed)
+    assert (row.outcome, row.version) == (outcome, observed)
+
+
+def test_the_versions_are_named() -> None:
+    assert not doctest.testmod(consumers).failed
+    findings = dataclasses.replace(inspect(Producer()), installed={"torch": "2.14.1"})
+    words = " ".join(findings.text(80).split())
+    assert "PyTorch 2.13.0 (2.14.1 is installed), JAX 0.12.0.1, TensorFlow" in words
+    installed = inspect(Producer()).installed
+    assert all(installed.get(name) == LIBRARY[name].version for name in CONSUMERS)
 
 
 @pytest.mark.parametrize("dtype", [(18, 32, 1), (2, 80, 1), (0, 128, 1), (17, 4, 4)])

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -41,7 +42,10 @@ def test_the_program_reproduces_it_in_the_listed_versions(defect: known.Defect) 
     version = known.installed(defect.library)
     assert version is not None
     run = known.run(defect.program)
-    assert defect.is_reproduced_by(run) == defect.is_in(version), (
+    # Of a newer version the table states that it has the defect, or in which release it was fixed.
+    states = {"present"} if defect.is_reproduced_by(run) else {"fixed"}
+    states |= set() if versions.reaches(version, defect.since) else {"unknown"}
+    assert defect.state_in(version) in states, (
         f"{defect.library} {version}: the table lists {defect.seen_in}, and expects "
         f"{defect.shows!r}; the program shows {run}\n{run.noise}"
     )
@@ -84,9 +88,39 @@ def test_a_defect_is_complete(defect: known.Defect) -> None:
     if defect.works:
         assert "dlbridge" in defect.works
         compile(defect.works, defect.id, "exec")
-    last = defect.seen_in.replace(" to ", ", ").split(", ")[-1]
-    assert defect.is_in(last) and defect in known.of(defect.library, last)
+    last = defect.seen.replace(" to ", ", ").split(", ")[-1]
+    for each in (defect.since, last):
+        assert defect.is_in(each) and defect in known.of(defect.library, each)
     assert not defect.is_in("0") and not defect.is_in("9999")
+    assert not defect.fixed_in or not versions.reaches(last, defect.fixed_in)
+
+
+@pytest.mark.parametrize(
+    "version, state",
+    [
+        ("2.12.0", "unknown"),  # before the first version that has shown it
+        ("2.12.1", "present"),
+        ("2.13.0+cpu", "present"),
+        ("2.13.1", "unknown"),
+        ("2.14.0.dev20260801", "unknown"),  # it may be older than the repair
+        ("2.14.0rc1", "unknown"),
+        ("2.14.0", "fixed"),
+        ("2.15.0+cu130", "fixed"),
+        ("unknown", "unknown"),
+        ("", "unknown"),
+    ],
+)
+def test_the_state_of_a_defect(version: str, state: known.State) -> None:
+    row = known.DEFECTS["torch-negative-strides"]
+    assert (row.since, row.fixed_in, row.state_in(version)) == ("2.12.1", "2.14.0", state)
+    for each in get_args(known.State):
+        assert (row in known.of("torch", version, each)) == (each == state)
+
+
+def test_no_version_is_known_to_be_without_a_defect_that_no_release_fixed() -> None:
+    row = known.DEFECTS["torch-copy-not-marked"]
+    assert (row.fixed_in, row.seen_in) == ("", "2.13.0; not known to be fixed")
+    assert [row.state_in(each) for each in ("2.13.0", "2.15.0")] == ["present", "unknown"]
 
 
 @pytest.mark.parametrize("defect", known.DEFECTS.values(), ids=lambda defect: defect.id)
@@ -123,6 +157,11 @@ def test_nothing_permitted_is_a_defect(name: str) -> None:
         report(row)
 
 
+def test_a_defect_that_a_release_fixed_is_not_reported() -> None:
+    with pytest.raises(NothingToReport, match=r"torch-negative-strides: PyTorch 2\.14\.0 fixed it"):
+        report(known.DEFECTS["torch-negative-strides"], "2.13.0")
+
+
 def test_a_report_can_be_filed_as_it_is() -> None:
     text = report(known.DEFECTS["torch-copy-not-marked"], "2.13.0+cpu")
     assert text.startswith("# DLPack in PyTorch: A requested copy is not marked IS_COPIED\n")
@@ -136,8 +175,11 @@ def test_a_report_can_be_filed_as_it_is() -> None:
     assert "ctypes_tensors" not in report(known.DEFECTS["torch-negative-bit"])
 
 
-@pytest.mark.parametrize("defect", [d for d in known.DEFECTS.values() if d.is_fault],
-                         ids=lambda defect: defect.id)  # fmt: skip
+@pytest.mark.parametrize(
+    "defect",
+    [each for each in known.DEFECTS.values() if each.is_fault and not each.fixed_in],
+    ids=lambda defect: defect.id,
+)
 def test_every_defect_has_a_report(defect: known.Defect) -> None:
     text = report(defect)
     assert defect.program in text and defect.what.rstrip(".") in text
@@ -173,7 +215,8 @@ def test_a_page_says_when_a_program_was_run_last() -> None:
     run = {"version": "2.13.0+cpu", "shows": "'flags 0'", "reproduced": True}
     runs = {"date": "2026-11-22", "runs": {row.id: run}}
     text = page.library_page("torch", [row], runs)
-    assert "- *Versions:* PyTorch 2.13.0. Shown by PyTorch 2.13.0+cpu on 2026-11-22." in text
+    versions = "PyTorch 2.13.0; not known to be fixed"
+    assert f"- *Versions:* {versions}. Shown by PyTorch 2.13.0+cpu on 2026-11-22." in text
     assert "Not run lately" in page.library_page("torch", [row], {})
 
 
@@ -187,6 +230,9 @@ def test_versions() -> None:
     assert not versions.contains("2.1 to 2.4.6", "2.1rc1")
     assert not versions.contains("2.1 to 2.4.6", "2.4.6.post1")
     assert versions.contains("1.0, 3.0.post2", "3.0.post2")
+    assert versions.reaches("2.14", "2.14.0") and versions.reaches("2.14.0.post1", "2.14.0")
+    assert not versions.reaches("2.14.0a0+git12", "2.14.0")
+    assert not versions.reaches("unknown", "1.0") and not versions.reaches("1.0", "")
     assert not versions.contains("1.0", "unknown")
     with pytest.raises(ValueError, match=r"expected versions"):
         versions.contains("newest", "1.0")

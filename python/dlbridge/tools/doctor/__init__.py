@@ -35,11 +35,12 @@ SUMMARY = "report headers, compilers, drivers, libraries and their known defects
 SECONDS_PER_LIBRARY = 60.0
 
 
-def _defects(name: str, version: str) -> list[dict[str, str]]:
-    rows = known.of(name, version)
-    return [
-        {"id": row.id, "outcome": row.outcome, "kind": row.kind, "what": row.what} for row in rows
-    ]
+DESCRIBED = ("id", "outcome", "kind", "what", "since", "fixed_in")
+
+
+def _defects(name: str, version: str, state: known.State) -> list[dict[str, str]]:
+    rows = known.of(name, version, state)
+    return [{key: getattr(row, key) for key in DESCRIBED} for row in rows]
 
 
 def _needs_numpy(library: Library) -> str | None:
@@ -107,7 +108,8 @@ def examine(*, fast: bool = False) -> dict[str, Any]:
     for name, row in libraries.items():
         row["needs_numpy"] = _needs_numpy(LIBRARIES[name])
         row["hidden_by"] = _hidden_by(LIBRARIES[name])
-        row["defects"] = _defects(name, row["version"])
+        row["defects"] = _defects(name, row["version"], "present")
+        row["untried"] = _defects(name, row["version"], "unknown")  # seen in other versions only
     report: dict[str, Any] = {
         "dlbridge": {
             "version": dlbridge.__version__,
@@ -182,12 +184,23 @@ def _library_row(name: str, row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _defects_sections(name: str, row: dict[str, Any]) -> Iterator[sections.Section]:
-    """Lists the defects, and apart from them behaviour that is permitted."""
+    """Lists the defects, apart from them behaviour that is permitted, and what was not tried."""
     for title, permitted in (("Known defects of", False), ("Worth knowing about", True)):
         rows = [each for each in row["defects"] if (each["kind"] == "permitted") == permitted]
         if rows:
             heading = f"{title} {LIBRARIES[name].title} {row['version']}"
-            yield (heading, [(each["id"], each["what"]) for each in rows])
+            yield (heading, [(each["id"], _with_remedy(name, each)) for each in rows])
+    if row["untried"]:
+        title = f"{LIBRARIES[name].title} {row['version']}"
+        rows = [known.DEFECTS[each["id"]] for each in row["untried"]]
+        heading = f"Not tried with {title}, and seen in other versions"
+        yield (heading, [(each.id, each.seen_in) for each in rows])
+
+
+def _with_remedy(name: str, row: dict[str, str]) -> str:
+    if not row["fixed_in"]:
+        return row["what"]
+    return f"{row['what']} Fixed in {LIBRARIES[name].title} {row['fixed_in']}: upgrade."
 
 
 def sections_of(report: dict[str, Any]) -> list[sections.Section]:
@@ -216,7 +229,8 @@ def explain(defect: known.Defect) -> list[sections.Section]:
         *(("text", quote(text)) for text in defect.texts),
         ("breaks", defect.breaks),
         ("remedy", defect.remedy),
-        ("seen in", defect.seen_in),
+        ("seen in", defect.seen),
+        ("fixed in", defect.fixed_in or "not known"),
         ("shows", happens(defect)),
     ]
     if HELPER in defect.program:
@@ -263,8 +277,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def as_json(defect: known.Defect) -> dict[str, Any]:
     """Returns one defect as plain values, which --defect ID --json prints."""
-    needed = helper() if HELPER in defect.program else ""
-    return {"schema": 1, **asdict(defect), "helper": needed}
+    values = asdict(defect)
+    values["seen_in"] = values.pop("seen")
+    values["since"] = defect.since
+    return {"schema": 1, **values, "helper": helper() if HELPER in defect.program else ""}
 
 
 def _wrong_usage(options: argparse.Namespace) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import dlbridge
 from dlbridge.tools.inspection.conclusions.findings import Findings
+from dlbridge.tools.inspection.consumers import installed
 from dlbridge.tools.inspection.reading.observe import observe
 from dlbridge.tools.inspection.reading.protocols import Response
 from dlbridge.tools.inspection.reading.signs import Comparison, Sign
@@ -58,6 +59,7 @@ class Inspection(Findings):
             "signs": [dataclasses.asdict(each) for each in self.signs],
             "differences": [dataclasses.asdict(each) for each in self.differences],
             "oddities": [dataclasses.asdict(each) for each in self.oddities],
+            "installed": dict(self.installed),
             "verdicts": [dataclasses.asdict(each) for each in self.verdicts],
         }
 
@@ -71,6 +73,7 @@ class Inspection(Findings):
             title=values["title"],
             comparison=Comparison.from_dict(values["comparison"]),
             signs=tuple(Sign.from_dict(each) for each in values["signs"]),
+            installed=values.get("installed", {}),
         )
 
 
@@ -80,4 +83,4 @@ def inspect(x: Any, *, copy: bool | None = None, title: str = "") -> Inspection:
         raise ValueError(f"expected copy to be True, False or None; got {copy!r}")
     observation = observe(x, copy=copy)
     values = {f.name: getattr(observation, f.name) for f in dataclasses.fields(observation)}
-    return Inspection(**{**values, "title": title})
+    return Inspection(**{**values, "title": title, "installed": installed()})

@@ -5,23 +5,23 @@ Each program was run before it was added, and runs again wherever its library is
 
 from __future__ import annotations
 
-from dlbridge.tools.known.defect import Defect, RunResult, run
+from dlbridge.tools.known.defect import Defect, RunResult, State, run
 from dlbridge.tools.known.rows import ROWS
 from dlbridge.tools.libraries import LIBRARIES
 
-__all__ = ["DEFECTS", "Defect", "RunResult", "installed", "of", "run"]
+__all__ = ["DEFECTS", "Defect", "RunResult", "State", "installed", "of", "run"]
 
 DEFECTS: dict[str, Defect] = {row.id: row for row in ROWS}
 
 
-def of(library: str, version: str | None = None) -> list[Defect]:
-    """Returns the defects of a library; with a version, those known to be in exactly that one.
+def of(library: str, version: str | None = None, state: State = "present") -> list[Defect]:
+    """Returns the defects of a library; with a version, those of which the state is known there.
 
     >>> [each.id for each in of("torch", "2.13.0+cpu")][:1]
     ['torch-negative-strides']
     """
     rows = [row for row in DEFECTS.values() if row.library == library]
-    return rows if version is None else [row for row in rows if row.is_in(version)]
+    return rows if version is None else [row for row in rows if row.state_in(version) == state]
 
 
 def installed(library: str) -> str | None:

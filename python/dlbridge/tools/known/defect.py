@@ -16,7 +16,7 @@ from dlbridge.tools import children, structs
 from dlbridge.tools.conformance.rules.model import Text
 from dlbridge.tools.conformance.rules.texts import ONLY_DLPACK
 from dlbridge.tools.libraries import opencl_variables
-from dlbridge.tools.versions import contains
+from dlbridge.tools.versions import contains, reaches
 
 SECONDS = 120.0
 
@@ -42,6 +42,13 @@ Outcome = Literal[
     "lost",  # an exception is lost
 ]
 
+
+# Whether a version of the library has a defect.
+State = Literal[
+    "present",  # a run of the program has shown it, or one of an older and one of a newer version
+    "fixed",  # it is not there since a version that is known
+    "unknown",  # neither is known
+]
 
 # What the texts of the standards say about a defect, from the gravest on.
 Kind = Literal[
@@ -81,7 +88,7 @@ class Defect:
 
     id: str
     library: str  # the name of its row in tools.libraries
-    seen_in: str  # the versions that have it, as contains() parses them
+    seen: str  # the versions that have shown it, the oldest first, as contains() parses them
     outcome: Outcome
     kind: Kind
     texts: tuple[Text, ...]  # the sentences by which it has its kind; the first one says most
@@ -93,6 +100,7 @@ class Defect:
     works: str = ""  # a few lines with dlbridge that apply the remedy; they end without an error
     remark: str = ""  # why its kind is no graver
     found_by: tuple[str, ...] = ()  # the conformance rules and tools that detect it
+    fixed_in: str = ""  # the first version that is known not to have it; "": none is known
     # How the outcome of an exchange looks that it spoils, as a regular expression; "": none does.
     seen_as: str = ""
 
@@ -110,9 +118,26 @@ class Defect:
         """Whether it differs from a must of the array API, which the library does not claim."""
         return ONLY_DLPACK in self.texts
 
+    @property
+    def since(self) -> str:
+        """The first version that is known to have it; older ones may have it as well."""
+        return re.split(r", | to ", self.seen)[0]
+
+    @property
+    def seen_in(self) -> str:
+        """Describes the versions that have it, and the first one without it."""
+        repaired = f"fixed in {self.fixed_in}" if self.fixed_in else "not known to be fixed"
+        return f"{self.seen}; {repaired}"
+
+    def state_in(self, version: str) -> State:
+        """Whether a version has it. Nothing is known of a text that is no version."""
+        if reaches(version, self.fixed_in):
+            return "fixed"
+        return "present" if contains(self.seen, version) else "unknown"
+
     def is_in(self, version: str) -> bool:
-        """Whether exactly this version is known to have it."""
-        return contains(self.seen_in, version)
+        """Whether this version is known to have it."""
+        return self.state_in(version) == "present"
 
     def is_reproduced_by(self, result: RunResult) -> bool:
         """Whether a run of the program has reproduced it."""

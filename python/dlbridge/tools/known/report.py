@@ -24,7 +24,7 @@ UNCLAIMED = (
 
 
 class NothingToReport(ValueError):
-    """The behaviour is permitted."""
+    """The behaviour is permitted, or a release has changed it."""
 
 
 def quote(text: Text) -> str:
@@ -53,17 +53,19 @@ def expected(row: Defect) -> str:
 def report(row: Defect, version: str | None = None) -> str:
     """Returns the report; `version` is the installed one, where the program was run.
 
-    Raises NothingToReport for permitted behaviour.
+    Raises NothingToReport for permitted behaviour, and for a defect that a release has fixed.
     """
     if not row.is_fault:
         raise NothingToReport(f"{row.id}: no sentence of a standard forbids it. {row.remark}")
+    if row.fixed_in:
+        raise NothingToReport(f"{row.id}: {LIBRARIES[row.library].title} {row.fixed_in} fixed it.")
     return "\n".join(_lines(row, version))
 
 
 def _lines(row: Defect, version: str | None) -> Iterator[str]:
     title = LIBRARIES[row.library].title
     yield f"# DLPack in {title}: {row.what.rstrip('.')}\n"
-    yield f"- {title}: {version if version and row.is_in(version) else row.seen_in}\n"
+    yield f"- {title}: {version if version and row.is_in(version) else row.seen}\n"
     yield "## What happens\n"
     yield f"```python\n{row.program}\n```\n"
     yield f"{happens(row)} {row.what}\n"

@@ -1,8 +1,9 @@
 """The properties of a tensor that some consumer does not accept, and how each consumer reacts.
 
 One row for each case: its condition, its description, and the reaction of each consumer. Oddities
-and verdicts are both derived from these rows. Every reaction was observed with the version that
-consumers.py names; the tests repeat it for each consumer that is installed.
+and verdicts are both derived from these rows. Every reaction was observed with a version that
+consumers.py names; the tests repeat it for each consumer that is installed. A reaction that a later
+release has changed is a `Changed`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ CASES = [*SHAPES, *DEVICES, *DTYPES, *MEMORY, *STRIDES, *REST]
 OTHER_MAJOR = reactions(
     numpy="BufferError",
     torch="RuntimeError",
+    jax="JaxRuntimeError",
     tvm_ffi=FAILS_LATER,
     mpi4py=FAILS_LATER,
     dpnp="BufferError",

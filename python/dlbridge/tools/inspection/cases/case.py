@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Callable, Literal
+from typing import Callable, Literal, Union
 
 from dlbridge.tools.inspection.consumers import CONSUMERS
 from dlbridge.tools.inspection.reading.description import Description
+from dlbridge.tools.versions import reaches
 
 Level = Literal["defect", "risk", "note", ""]
 
-OF_NUMPY = "BufferError (before NumPy 2.5 RuntimeError)"  # NumPy refuses most tensors with it
 # A reaction is the name of an exception, ...
 EXCEPTIONS = frozenset(
     {
-        OF_NUMPY,
         "ArrowInvalid",
         "ArrowNotImplementedError",
         "ArrowTypeError",
@@ -59,10 +58,26 @@ TEXTS = {
 # ... or this: the property makes no difference.
 NO_EFFECT = ""
 
-Reactions = Mapping[str, str]  # by consumer
+
+@dataclass(frozen=True)
+class Changed:
+    """A reaction that another one has replaced."""
+
+    before: str
+    version: str  # the first one that reacts otherwise
+    now: str
+
+    def of(self, version: str) -> str:
+        """Returns the reaction of one version of the consumer."""
+        return self.now if reaches(version, self.version) else self.before
 
 
-def reactions(default: str = NO_EFFECT, /, **by_consumer: str) -> Reactions:
+OF_NUMPY = Changed("RuntimeError", "2.5.0", "BufferError")  # NumPy refuses most tensors with it
+
+Reactions = Mapping[str, Union[str, Changed]]  # by consumer
+
+
+def reactions(default: str = NO_EFFECT, /, **by_consumer: str | Changed) -> Reactions:
     """Returns the reactions of all consumers: those that are named, and the default of the rest.
 
     Raises KeyError for an unknown consumer or reaction.
@@ -70,9 +85,21 @@ def reactions(default: str = NO_EFFECT, /, **by_consumer: str) -> Reactions:
     for consumer, reaction in by_consumer.items():
         if consumer not in CONSUMERS:
             raise KeyError(f"no consumer is named {consumer!r}")
-        if reaction not in {*EXCEPTIONS, *SIGNALS, *TEXTS, NO_EFFECT}:
-            raise KeyError(f"{consumer}: no reaction is named {reaction!r}")
+        for each in names_in(reaction):
+            if each not in {*EXCEPTIONS, *SIGNALS, *TEXTS, NO_EFFECT}:
+                raise KeyError(f"{consumer}: no reaction is named {each!r}")
     return {name: by_consumer.get(name, default) for name in CONSUMERS}
+
+
+def names_in(reaction: str | Changed) -> tuple[str, ...]:
+    """Returns the name of a reaction, or both of one that has changed."""
+    return (reaction,) if isinstance(reaction, str) else (reaction.before, reaction.now)
+
+
+def reaction_of(reactions: Reactions, consumer: str, version: str) -> str:
+    """Returns the reaction of one version of a consumer."""
+    reaction = reactions[consumer]
+    return reaction if isinstance(reaction, str) else reaction.of(version)
 
 
 @dataclass(frozen=True)

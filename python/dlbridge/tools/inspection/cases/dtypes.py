@@ -8,10 +8,12 @@ from dlbridge.tools import dtypes
 from dlbridge.tools.inspection.cases.case import (
     FAILS_LATER,
     NARROWS,
+    NO_EFFECT,
     OF_NUMPY,
     UNKNOWN,
     WRONG,
     Case,
+    Changed,
     Reactions,
     reactions,
 )
@@ -22,7 +24,12 @@ PLAIN: list[tuple[str, list[dtypes.Triple], Reactions]] = [
     (
         "bool",
         [(6, 8, 1)],
-        reactions(mxnet="MXNetError", pyarrow="ArrowInvalid", onnxruntime="RuntimeError"),
+        reactions(
+            numpy=Changed("RuntimeError", "1.25.0", NO_EFFECT),
+            mxnet="MXNetError",
+            pyarrow="ArrowInvalid",
+            onnxruntime="RuntimeError",
+        ),
     ),
     (
         "bfloat16",

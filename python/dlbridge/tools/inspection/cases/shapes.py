@@ -7,10 +7,12 @@ import math
 from dlbridge.tools import abi
 from dlbridge.tools.inspection.cases.case import (
     FAILS_LATER,
+    NO_EFFECT,
     OF_NUMPY,
     UNKNOWN,
     WRONG,
     Case,
+    Changed,
     reactions,
 )
 from dlbridge.tools.inspection.reading.description import Description
@@ -77,7 +79,12 @@ SHAPES = [
         "risk",
         lambda x: 32 < x.ndim <= abi.MAX_NDIM,
         lambda x: f"{x.ndim} dimensions",
-        reactions(mxnet=FAILS_LATER, paddle="RuntimeError", warp="RuntimeError"),
+        reactions(
+            numpy=Changed("RuntimeError", "2.0.0", NO_EFFECT),
+            mxnet=FAILS_LATER,
+            paddle="RuntimeError",
+            warp="RuntimeError",
+        ),
     ),
     Case(
         "shape unreadable",
@@ -127,7 +134,7 @@ SHAPES = [
         lambda x: "more bytes than the address space",
         reactions(
             numpy="ValueError",
-            torch="SIGABRT",
+            torch=Changed("SIGABRT", "2.14.0", "RuntimeError"),
             jax="RuntimeError",
             tensorflow="SIGABRT",
             mxnet=FAILS_LATER,

@@ -10,6 +10,7 @@ from dlbridge.tools.inspection.cases.case import (
     FAILS_LATER,
     MEMORY_ORDER,
     Case,
+    Changed,
     has_elements,
     on,
     reactions,
@@ -103,7 +104,7 @@ STRIDES = [
         _moves("backwards"),
         lambda x: "a negative stride",
         reactions(
-            torch="SIGABRT",
+            torch=Changed("SIGABRT", "2.14.0", "RuntimeError"),
             jax="JaxRuntimeError",
             tensorflow="InvalidArgumentError",
             mxnet="MXNetError",

@@ -25,8 +25,9 @@ from dlbridge.tools.inspection.cases.case import (
     WRITABLE,
     WRONG,
     Reactions,
+    reaction_of,
 )
-from dlbridge.tools.inspection.consumers import ROWS, Consumer, Request
+from dlbridge.tools.inspection.consumers import CONSUMERS, Consumer, Request, consumer_of
 from dlbridge.tools.inspection.reading.observation import Observation
 from dlbridge.tools.inspection.reading.protocols import Response
 
@@ -42,12 +43,18 @@ class Verdict:
 
     consumer: str
     title: str
-    version: str  # with which it was observed
+    version: str  # with which it was observed; its reactions are those of the installed one
     call: str
     outcome: Outcome
     text: str
     protocol: str = ""  # by which it imports the object
     met: tuple[str, ...] = ()  # the cases, by name, that determine the outcome
+    installed: str = ""  # the version where the object was examined, if there is one
+
+    @property
+    def judged(self) -> str:
+        """The version that the prediction is about."""
+        return self.installed or self.version
 
 
 @dataclass(frozen=True)
@@ -59,17 +66,28 @@ class _Prediction:
 
 
 def verdicts(observation: Observation) -> list[Verdict]:
-    """Returns one verdict for each consumer. Untested combinations are `unknown`."""
+    """Returns one verdict for each consumer: the installed version, or else the newest observed.
+
+    Untested combinations are `unknown`.
+    """
     result = []
-    for row in ROWS:
-        prediction = _apply_lazy_flags(_predict(row, observation), observation)
-        result.append(Verdict(row.name, row.title, row.version, row.call, **vars(prediction)))
+    for name, newest in CONSUMERS.items():
+        installed = observation.installed.get(name, "")
+        version = installed or newest.versions[-1]
+        row = consumer_of(name, version)
+        prediction = _apply_lazy_flags(_predict(row, version, observation), observation)
+        result.append(
+            Verdict(
+                name, row.title, row.observed(version), row.call, **vars(prediction),
+                installed=installed,
+            )
+        )  # fmt: skip
     return result
 
 
-def _predict(row: Consumer, observation: Observation) -> _Prediction:
+def _predict(row: Consumer, version: str, observation: Observation) -> _Prediction:
     if observation.subject.is_capsule:
-        return _import_capsule(row, observation.responses[0])
+        return _import_capsule(row, version, observation.responses[0])
     refusal = _refuses(row.no_tensor, "it has no __dlpack__")
     for request in row.requests:
         response = observation.response(request.protocol)
@@ -88,7 +106,7 @@ def _predict(row: Consumer, observation: Observation) -> _Prediction:
             return refusal
         if response.capsule is not None and response.capsule not in request.accepts:
             return _refuses(request.error or "BufferError", _capsule_text(response, request))
-        return _read(row, response)
+        return _read(row, version, response)
     return refusal
 
 
@@ -122,19 +140,19 @@ def _capsule_text(response: Response, request: Request) -> str:
     return f"the capsule is named {response.capsule!r}"
 
 
-def _import_capsule(row: Consumer, response: Response) -> _Prediction:
+def _import_capsule(row: Consumer, version: str, response: Response) -> _Prediction:
     if not row.capsules:
         return _refuses(row.no_capsule, "it accepts producers, and no raw capsules")
     if response.capsule not in row.capsules:
         return _refuses(row.no_capsule, f"a capsule named {response.capsule!r}")
-    return _read(row, response)
+    return _read(row, version, response)
 
 
-def _read(row: Consumer, response: Response) -> _Prediction:
-    """Predicts how a consumer reads the tensor."""
+def _read(row: Consumer, version: str, response: Response) -> _Prediction:
+    """Predicts how a version of a consumer reads the tensor."""
     if response.version is not None and response.version[0] != 1:
         text = f"version {response.version[0]}.{response.version[1]}"
-        prediction = _of_reaction(OTHER_MAJOR[row.name], text)
+        prediction = _of_reaction(reaction_of(OTHER_MAJOR, row.name, version), text)
         return replace(prediction, protocol=response.name, met=(OTHER_MAJOR_CASE,))
     x = response.description
     if x is None:
@@ -142,7 +160,7 @@ def _read(row: Consumer, response: Response) -> _Prediction:
     worst = _Prediction("copies", "always") if row.always_copies else _Prediction("shares", "")
     met, notes = [], []
     for case in CASES:
-        reaction = case.reactions[row.name]
+        reaction = reaction_of(case.reactions, row.name, version)
         if reaction == NO_EFFECT or not case.holds(x):
             continue
         met.append(case.name)
@@ -195,7 +213,7 @@ def affected(verdicts: Iterable[Verdict], case: str, reactions: Reactions) -> st
     """Names the consumers that a case affects: "refused by NumPy, dpnp; ..."."""
     groups: dict[str, list[str]] = {}
     for verdict in verdicts:
-        reaction = reactions[verdict.consumer]
+        reaction = reaction_of(reactions, verdict.consumer, verdict.judged)
         if case not in verdict.met or reaction in (UNKNOWN, OTHER_BUILD):
             continue
         if reaction in EXCEPTIONS:

@@ -25,6 +25,7 @@ class Observation:
     title: str = ""  # how the caller named the object
     comparison: Comparison = field(default_factory=Comparison)
     signs: tuple[Sign, ...] = ()  # of comparisons that failed
+    installed: Mapping[str, str] = field(default_factory=dict)  # the versions of libraries, by name
 
     def response(self, name: str) -> Response | None:
         """Returns the response of one protocol; None for a protocol that was not examined."""

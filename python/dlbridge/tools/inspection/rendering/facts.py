@@ -240,6 +240,15 @@ def outcome_style(verdict: Verdict) -> str:
     return "fair" if style == "good" and verdict.text else style
 
 
+def versions(findings: Findings) -> str:
+    """Returns with which version of each consumer the verdicts were verified."""
+    return ", ".join(
+        f"{row.title} {row.version}"
+        + (f" ({row.installed} is installed)" if row.installed not in ("", row.version) else "")
+        for row in findings.verdicts
+    )
+
+
 def equal_verdicts(findings: Findings) -> list[list[Verdict]]:
     """Returns the verdicts, those of equal outcome and text together, the best outcomes first."""
     groups: dict[tuple[str, str], list[Verdict]] = {}

@@ -138,11 +138,10 @@ def _verdicts(findings: Findings) -> str:
         f"<td>{', '.join(map(_consumer, (row, *others)))}</td><td>{escape(row.text)}</td></tr>"
         for row, *others in facts.equal_verdicts(findings)
     )
-    versions = ", ".join(f"{row.title} {row.version}" for row in findings.verdicts)
     return (
         f'<h4>Consumers <span class="faint">{facts.summary(findings)}</span></h4>'
         f"<table>{rows}</table>"
-        f'<div class="faint">Verified with {escape(versions)}.</div>'
+        f'<div class="faint">Verified with {escape(facts.versions(findings))}.</div>'
     )
 
 

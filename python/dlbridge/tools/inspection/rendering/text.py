@@ -176,5 +176,5 @@ def _verdicts(findings: Findings, width: int) -> Iterator[Line]:
         front = f"  {OUTCOMES[row.outcome][0]}".ljust(indent)
         text = f"{titles}: {row.text}" if row.text else titles
         yield from _wrapped([(front, outcome_style(row))], indent, text, width)
-    versions = ", ".join(f"{row.title} {row.version}" for row in rows)
-    yield from _wrapped([("  ", "")], 2, f"Verified with {versions}.", width, "faint")
+    verified = f"Verified with {facts.versions(findings)}."
+    yield from _wrapped([("  ", "")], 2, verified, width, "faint")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect
 
-SEEN = "0.10.2, 0.12.0.1"
+SEEN = "0.10.2 to 0.12.0.1"
 
 ROWS = [
     Defect(
@@ -92,7 +92,7 @@ ROWS = [
     Defect(
         "jax-legacy-only",
         "jax",
-        "0.10.2",
+        "0.10.2 to 0.11.2",
         "refused",
         "should",
         (t.BOTH_STRUCTS,),
@@ -110,11 +110,12 @@ ROWS = [
         assert ctypes_tensors.name(t.__dlpack__(max_version=(1, 0))) == "dltensor_versioned"
         """,
         found_by=("P-05",),
+        fixed_in="0.12.0",
     ),
     Defect(
         "jax-never-asks-versioned",
         "jax",
-        "0.10.2",
+        "0.10.2 to 0.11.2",
         "refused",
         "permitted",
         (t.NOT_YET,),
@@ -139,5 +140,6 @@ ROWS = [
         """,
         remark="The array API allows consumers to wait with the keyword.",
         found_by=("C-02",),
+        fixed_in="0.12.0",
     ),
 ]

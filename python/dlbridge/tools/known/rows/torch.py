@@ -11,7 +11,7 @@ ROWS = [
     Defect(
         "torch-negative-strides",
         "torch",
-        SEEN,
+        "2.12.1 to 2.13.0",
         "crash",
         "unsound",
         (t.STRIDES, t.STRIDED),
@@ -31,6 +31,7 @@ ROWS = [
         assert x.tolist() == [3, 2, 1]
         """,
         found_by=("C-36",),
+        fixed_in="2.14.0",
         seen_as=r"Storage size calculation overflowed",
     ),
     Defect(
@@ -68,6 +69,7 @@ ROWS = [
         "SIGABRT",
         refused("ctypes_tensors.capsule(shape=(2**61, 4), strides=(4, 1))"),
         found_by=("C-11",),
+        fixed_in="2.14.0",
     ),
     Defect(
         "torch-freed-twice",
