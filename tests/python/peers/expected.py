@@ -1,7 +1,9 @@
 """The expected result of every exchange, in one table.
 
 By default an exchange shares the memory without a copy, keeps dtype and values, is writable, and
-frees the memory once, after both sides have dropped it.
+frees the memory once, after both sides have dropped it. Where a release of a library changed a
+result, the key of a further row names the first version that the row is valid for, as
+"jax from 0.12.0" does.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dlbridge.tools.versions import meets
+from dlbridge.tools.versions import reaches
 from rows import LIBRARIES
 
 
@@ -61,13 +63,16 @@ class Row:
 
 
 def row_of(library: str) -> Row:
-    """The row of the installed version, such as "numpy 1.23", or else that of the library."""
-    key = f"{library} {LIBRARIES[library].version or ''}" if library in LIBRARIES else library
-    while key != library:
-        if key in EXPECTED:
-            return EXPECTED[key]
-        key = key[: max(key.rfind("."), key.rfind(" "), len(library))]
-    return EXPECTED[library]
+    """The row of the installed version: the last one whose first version it reaches."""
+    version = (LIBRARIES[library].version or "") if library in LIBRARIES else ""
+    rows = [row for key, row in EXPECTED.items() if is_for(key, library, version)]
+    return rows[-1]
+
+
+def is_for(key: str, library: str, version: str) -> bool:
+    """Whether a key of the table names this version of a library, or an older one."""
+    name, _, first = key.partition(" from ")
+    return name == library and (not first or reaches(version, first))
 
 
 def expected_of(library: str, direction: str, method: str, case: str) -> Expected:
@@ -89,7 +94,7 @@ NO_T = impossible("has no attribute 'T'")
 NO_INDEX = impossible("is not subscriptable")
 VIEWS_BY_INDEX = dict.fromkeys(("offset", "unaligned", "stepped", "backwards"), NO_INDEX)
 NUMPY_REFUSES = (
-    "BufferError" if meets(LIBRARIES["numpy"].version or "0", ">=2.5") else "RuntimeError"
+    "BufferError" if reaches(LIBRARIES["numpy"].version or "", "2.5.0") else "RuntimeError"
 )
 NUMPY_HAS_NO_DTYPE = refused(f"{NUMPY_REFUSES}: Unsupported dtype in DLTensor.")
 
@@ -118,6 +123,22 @@ NUMPY_1_23_READ_ONLY = refused(
 TF_STRIDES = refused("InvalidArgumentError: Invalid strides array from DLPack")
 MXNET_STRIDES = refused("MXNet only support compact tensor now")
 JAX_STRIDES = refused("Only DLPack tensors with trivial (compact) striding are supported")
+JAX_TAKES = {
+    "offset": COPIED,
+    "unaligned": COPIED,
+    "stepped": JAX_STRIDES,
+    "backwards": JAX_STRIDES,
+    "broadcast": JAX_STRIDES,
+    "int64": Expected("copied", dtype="int32"),
+    "float64": Expected("copied", dtype="float32"),
+    "copy=True: *": ZERO_COPY,  # does not copy
+    "copy=True: transposed": COPIED,
+    "copy=True: offset": COPIED,
+    "copy=False: offset": refused("not aligned to 64 bytes"),
+    "device=cpu: *": refused("`jax.device_put` only accepts"),
+}
+TORCH_GIVES = {"backwards": impossible("step must be greater than zero")}
+TORCH_STRIDES = refused("RuntimeError: Storage size calculation overflowed")
 ORT_STRIDES = refused("ORT only supports contiguous tensor for now")
 ARROW_ARRAYS = ("vector", "unaligned", "stepped", "backwards", "int8", "int32", "int64", "uint8",
                 "float16", "float64")  # fmt: skip
@@ -132,9 +153,7 @@ SYCL = Row(
 )  # fmt: skip
 
 EXPECTED: dict[str, Row] = {
-    "numpy": OF_NUMPY,
-    "numpy 1": OLD_NUMPY,
-    "numpy 1.23": Row(  # has no bool
+    "numpy": Row(  # 1.23, which has no bool
         gives={
             **OLD_NUMPY.gives,
             "broadcast": NUMPY_1_23_READ_ONLY,
@@ -146,6 +165,8 @@ EXPECTED: dict[str, Row] = {
         takes={**OLD_NUMPY.takes, "bool": NUMPY_HAS_NO_DTYPE},
         returns={**OLD_NUMPY.returns, "bool": NUMPY_HAS_NO_DTYPE},
     ),
+    "numpy from 1.24": OLD_NUMPY,
+    "numpy from 2.1": OF_NUMPY,
     "array_api_compat": OF_NUMPY,
     "array_api_strict": Row(
         gives={
@@ -161,9 +182,13 @@ EXPECTED: dict[str, Row] = {
         returns={"broadcast": ZERO_COPY, "read-only": READ_ONLY},
     ),
     "torch": Row(
-        gives={"backwards": impossible("step must be greater than zero")},
+        gives=TORCH_GIVES,
         takes={"backwards": crashes("SIGABRT"), "capsule: read-only": NO_READ_ONLY_FLAG},
         returns={"backwards": crashes("SIGABRT")},
+    ),
+    "torch from 2.14.0": Row(
+        gives=TORCH_GIVES,
+        takes={"backwards": TORCH_STRIDES, "capsule: read-only": NO_READ_ONLY_FLAG},
     ),
     "jax": Row(
         gives={
@@ -171,21 +196,26 @@ EXPECTED: dict[str, Row] = {
             "float64": Expected("zero-copy", dtype="float32"),
         },
         takes={
-            "offset": COPIED,
-            "unaligned": COPIED,
+            **JAX_TAKES,
             "read-only": NO_READ_ONLY_FLAG,
-            "stepped": JAX_STRIDES,
-            "backwards": JAX_STRIDES,
-            "broadcast": JAX_STRIDES,
-            "int64": Expected("copied", dtype="int32"),
-            "float64": Expected("copied", dtype="float32"),
-            "copy=True: *": ZERO_COPY,  # does not copy
-            "copy=True: transposed": COPIED,
-            "copy=True: offset": COPIED,
             "copy=True: read-only": NO_READ_ONLY_FLAG,
-            "copy=False: offset": refused("not aligned to 64 bytes"),
-            "device=cpu: *": refused("`jax.device_put` only accepts"),
             "device=cpu: read-only": NO_READ_ONLY_FLAG,
+        },
+    ),
+    "jax from 0.12.0": Row(  # requests versioned capsules, and marks its own as read-only
+        gives={
+            "*": READ_ONLY,
+            "int64": Expected("zero-copy", dtype="int32", read_only=True),
+            "float64": Expected("zero-copy", dtype="float32", read_only=True),
+            "copy=True: *": Expected("copied", read_only=True),
+        },
+        takes=JAX_TAKES,
+        returns={
+            "*": READ_ONLY,
+            **dict.fromkeys(("offset", "unaligned"), Expected("copied", read_only=True)),
+            **dict.fromkeys(("stepped", "backwards", "broadcast"), JAX_STRIDES),
+            "int64": Expected("copied", dtype="int32", read_only=True),
+            "float64": Expected("copied", dtype="float32", read_only=True),
         },
     ),
     "tensorflow": Row(

@@ -192,9 +192,10 @@ def test_command_drops_the_object() -> None:
     assert process.returncode == 1 and "Traceback" not in process.stderr
     assert "When the object is deleted, its export changes" in process.stdout
     report = json.loads(run("--json", "odd_producers:Fatal()").stdout)
-    assert "Dropping a capsule after its object ends the process: SIGABRT." in [
-        odd["what"] for odd in report["oddities"]
-    ]
+    # CPython 3.13.0 itself crashes while it prints the traceback of a callback that aborts.
+    ends = [f"Dropping a capsule after its object ends the process: {signal}."
+            for signal in ("SIGABRT", "SIGSEGV")]  # fmt: skip
+    assert any(odd["what"] in ends for odd in report["oddities"])
     assert report["sound"] is False
 
 
