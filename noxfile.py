@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs the sessions of this project by name, such as `python3 noxfile.py tests`.
 
 As a program it requires only Python: it creates an environment with nox, and runs nox there.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Configures, builds and tests presets of CMakePresets.json with the compilers of this machine."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The environments of the Python tests: the libraries that must pass in each, and the tests.
 
 The packages of an environment are the dependency group of its name in pyproject.toml."""

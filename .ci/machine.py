@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Finds or installs what the sessions require: tools, Python.h, a compiler and libraries.
 
 The module imports only the standard library of Python 3.9, because it runs before any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Lists the versions in pyproject.toml of which the package index has newer ones.
 
 uv resolves each name alone, for the Python of its group. A version that an environment needs for

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Builds the wheels of dlbridge and of dlbridge-headers once for the current sources; all sessions
 install them."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Prints the table of peers: every library, its version, and how many of its exchanges passed.
 
 It reads the files that the sessions wrote (tests/python/peers/counting.py). It fails if a library

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes docs/generated/reliability.md from the last results of the sessions that it names, and
 says which published evidence is older than the code of which it speaks.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs sessions of nox side by side, and adds up the closing lines of their test runners."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Measures what dlbridge's header, one `def` and each further one add to an extension.
 
 Compiles small modules with and without a tensor argument, and with many functions of different

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The plots of bench/report.py, as SVG."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes docs/generated/performance.md and its plots from the report of bench/py/measure.py.
 
     report.py FILE [--copies FILE]   stores the report beside the page, and writes page and plots

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Sets check_only_launcher to what makes of compiling a mere check without generating code, which takes
 # less than half the time. Empty where the compiler always generates it.
 set(check_only_launcher)

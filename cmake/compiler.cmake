@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Enables C++, unless the project that includes dlbridge has enabled it. Stops if there is no compiler, or if
 # it has no C++17. The messages of CMake do not state what to install.
 string(CONCAT compiler_ways "Use one of these ways:\n"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # dlbridge_find_dlpack(): defines the target dlpack::dlpack with the first dlpack.h of version 1, for the
 # build of dlbridge and for its installed package. A target dlpack::dlpack that the project made is used
 # as it is, and so is DLPACK_INCLUDE_DIR. Otherwise _dlbridge_try_all has the order. The macros of the

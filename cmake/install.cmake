@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Installs headers, dlpack.h and package files. A wheel contains them in the Python package, so that building
 # an extension needs no network. As a subproject without DLBRIDGE_INSTALL nothing is installed by default, but
 # the rules exist: the parent can export targets that link dlbridge, and install the component dlbridge.

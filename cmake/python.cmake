@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Finds the interpreter for test scripts and, for the module, its headers; and pybind11 and nanobind for tests
 # and benchmarks. The top CMakeLists.txt includes this file, so that all folders use the same ones.
 set(components Interpreter)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Every header alone, in sets with different include paths. Each bridge but one needs a library that
 # may not be here; tests/bridges compiles those that it can.
 set(include_folder ${PROJECT_SOURCE_DIR}/include)

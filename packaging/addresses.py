@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The addresses of the project, which all follow from `repository-code` in CITATION.cff.
 
     addresses.py           checks that each pyproject.toml names them

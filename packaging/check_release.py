@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks the wheels and source distributions in a folder, as a release has them.
 
     check_release.py FOLDER               contents, licences, metadata

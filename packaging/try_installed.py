@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Exchanges arrays with NumPy by the installed dlbridge: the test of each wheel of a release."""
 
 import numpy as np

@@ -1,5 +1,6 @@
 // make_vector: a Tensor on a C++ vector, by which the demo and the tests observe when C++ memory is
 // freed.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/python.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // dlbridge._core, the module behind the package. Its types and functions are those of the headers,
 // which use Python's C API directly.
 #include <dlbridge/python.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The cost of access to a tensor: constructing a view, checking it, and constructing a typed span.
 #include <benchmark/benchmark.h>
 

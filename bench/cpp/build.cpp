@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The cost of exporting an array, compared with the usual context of two vectors and a shared_ptr.
 #include <benchmark/benchmark.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The speed of copies to row-major memory that is in use, compared with memcpy of the same number
 // of bytes: layouts x element sizes x sizes, small tensors, the plan alone, and two threads.
 #include <benchmark/benchmark.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The cost of owning a managed tensor, compared with the usual handle of a project.
 #include <benchmark/benchmark.h>
 

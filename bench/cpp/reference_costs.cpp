@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reference costs: an empty loop, an allocation, an atomic increment and decrement.
 #include <benchmark/benchmark.h>
 

@@ -1,4 +1,5 @@
 // bench_tensor: a managed tensor of any rank for the benchmarks, in static memory.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlpack/dlpack.h>

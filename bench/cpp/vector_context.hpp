@@ -1,5 +1,6 @@
 // small_array, export_with_vectors: an array to export, and the usual code of a project that
 // exports it.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/builder.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Functions that take tensors and do nothing, bound in every way that dlbridge offers, and
 // functions that return a new tensor to each library.
 #include <dlbridge/pybind11.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The same functions with nanobind's ndarray of any shape, read-only. It checks the device and the
 // dtype, but not the version and the extents, and passes no stream.
 #include <nanobind/nanobind.h>

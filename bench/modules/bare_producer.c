@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* A producer in plain C with an exchange table: the least that a consumer can be given. It checks
    nothing, allocates one record for each export, and does not include dlbridge. */
 #define PY_SSIZE_T_CLEAN

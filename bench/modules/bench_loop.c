@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Times and counts calls from C by vectorcall, without the cost of a loop in Python. Also has the
    anchors: the smallest calls that the benchmarks compare with. */
 #define PY_SSIZE_T_CLEAN

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pair: copies one tensor to another with dlbridge and with memcpy, for copies.py. The object holds
 // the tensors, so that a call does not import them again.
 #include <dlbridge/pybind11.hpp>

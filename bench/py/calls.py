@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The calls that the benchmarks compare, by name: dlbridge's, and those of the other libraries.
 
 A library that is not installed has no calls, and `missing` says why. A call that its library

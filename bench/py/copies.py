@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Measures copies of strided tensors, compared with the faster of NumPy and PyTorch (one thread).
 
 Each cell is a layout, an element size, a size, and a destination: warm (existing memory) or fresh

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Counts the instructions of the C++ headers at the ranks 0 to 8, and judges their limits.
 
     cpp_instructions.py PROGRAM --json FILE

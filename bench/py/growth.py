@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How the cost of a call grows: with bytes, live tensors, tensors per call, types and rank.
 
 The first point of a series is the paired ratio of the call to an empty call. The others are paired

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Counts the instructions of calls with callgrind, and of an empty call in the same run.
 
 The counts are the same in every run with one build of CPython, NumPy and libc, whatever else the

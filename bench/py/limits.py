@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The limits: which call of dlbridge may cost how much of which other call.
 
 Each row compares two calls of one run, mostly by the ratio of their times. CI fails when a row with

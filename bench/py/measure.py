@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Measures dlbridge beside the other libraries, and judges the limits of limits.py.
 
     measure.py --json FILE            everything: three processes, all sweeps, instructions

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Paired timing: ratios of two calls on a noisy machine.
 
 The speed of a shared machine can change by tens of percent within a second, so two blocks that are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Waits for a machine that is quiet enough to measure, and states how noisy it was.
 
 The noise is how much a call differs from itself when it is measured twice (A/A).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The processor time that `import dlbridge` adds to an interpreter, and the size of the wheel."""
 
 from __future__ import annotations

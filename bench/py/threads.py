@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Calls of dlbridge in several threads, compared with calls of an empty C function in as many.
 
 A program of its own, which needs NumPy and dlbridge only, because the interpreter without the GIL

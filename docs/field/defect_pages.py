@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes the pages of known defects: `python -m field.defect_pages docs`, in the folder docs.
 
 docs/defects.md is a short index; docs/generated/defects/ has one page for each library. The last

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The survey's pages about exchanges between libraries."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The faults of the field, one for each cause: known defects, violated rules, failing exchanges.
 
 A known defect is one fault, however many rules and exchanges show it. A violated rule that no known

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pieces of Markdown that the survey's pages have in common."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes the survey's pages: `PYTHONPATH=docs python -m field.page docs/field docs/field.md`.
 
 docs/field.md is a short overview; the pages with the details are in docs/generated/field/.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The survey's pages about rules: the faults, the numbers by kind, the details, the features."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A small array library in pure Python with a complete DLPack producer."""
 
 from __future__ import annotations

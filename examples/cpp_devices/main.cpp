@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Orders streams, and copies tensors between a device and the CPU, without Python.
 #include <dlbridge/dlbridge.hpp>
 #include <dlbridge/runtime.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every operation of docs/cpp.md, in its order: one function each, with assertions.
 #undef NDEBUG  // keep the assertions in a release build
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // dlbridge with -fno-exceptions -fno-rtti: functions named try_* and check_* do not throw.
 #include <cstdio>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Shares the memory of a CUDA tensor with another process, without a copy.
 
     python share.py

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Two workers, and the functions that run on them: blocks of a Dask array are Tensors."""
 
 from __future__ import annotations

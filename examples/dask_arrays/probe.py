@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A worker plugin that records which memory a worker's sockets sent from and received into, and
 the peak memory of a process as the kernel reports it."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tensors in shared memory: copied to it once, used in place by joblib's workers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A Dask array whose blocks are Tensors, on two worker processes.
 
     python spread.py

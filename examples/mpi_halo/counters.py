@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Counts what MPI does with the objects passed to it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Heat diffusion in a plate distributed over processes, on a C++ array and on Tensors.
 
     mpiexec -n 4 python -m mpi4py heat.py

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Specializes array_traits for an array class, exports an object of it, and imports a tensor.
 #include <cassert>
 #include <cstdio>

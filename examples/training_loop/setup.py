@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 import dlbridge_headers
 import pybind11
 from setuptools import Extension, setup

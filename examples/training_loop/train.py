@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Trains a linear model with a step in C++, and compares the cost of a call of each binding.
 
 python train.py [--rounds N] [--json FILE]

@@ -1,6 +1,7 @@
 // struct_kind, struct_traits and the DLBRIDGE_ macros: define the versions, flags, capsule names
 // and compiler attributes that all other headers use.
 // layer: foundation
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #if defined(_MSVC_LANG) ? _MSVC_LANG < 201703L : __cplusplus < 201703L

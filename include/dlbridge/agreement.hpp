@@ -1,5 +1,6 @@
 // extent_names: checks that extents of the same name agree among several tensors.
 // layer: arrays
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

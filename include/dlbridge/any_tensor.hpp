@@ -1,5 +1,6 @@
 // any_tensor, visit: own a tensor of any dtype, and select its element type at run time.
 // layer: arrays
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // as<T> and as_span<T>: convert a view, without a copy, to a std::span, to an mdspan of std, Kokkos
 // or cuda::std, or to any other type with view_traits.
 // layer: arrays
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

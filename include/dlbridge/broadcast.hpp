@@ -1,6 +1,7 @@
 // broadcast_to: views a number or a tensor of extents 1 as a tensor of given extents, by the rules
 // of NumPy.
 // layer: arrays
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cmath>

@@ -1,6 +1,7 @@
 // build: moves an array into a managed tensor of one allocation; to_versioned and to_legacy convert
 // between the struct kinds.
 // layer: arrays
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

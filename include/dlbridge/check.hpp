@@ -1,6 +1,7 @@
 // check_view reports every rule of a requirement that a view breaks; require_view throws them in
 // one message.
 // layer: tensors
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // shape, row_major, on, aligned, ...: the template arguments by which a typed tensor states its
 // requirement.
 // layer: arrays
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // converted_copy_of: copies a host tensor of any real dtype to a new tensor of another one.
 // layer: arrays
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

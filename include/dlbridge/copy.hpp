@@ -1,6 +1,7 @@
 // copy and copy_of: copy the elements of a host tensor with any strides, to an existing tensor and
 // to a new compact one.
 // layer: arrays
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

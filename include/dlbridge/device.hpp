@@ -1,6 +1,7 @@
 // device: identifies the memory space of a tensor; device_rows lists the device types with their
 // kind of memory and their runtime.
 // layer: values
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

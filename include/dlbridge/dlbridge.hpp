@@ -1,4 +1,5 @@
 // Main umbrella header: everything that needs no Python, no device runtime and no other library.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/agreement.hpp>

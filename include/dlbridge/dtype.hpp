@@ -1,6 +1,7 @@
 // dtype: describes the type of an element; dtype_rows lists DLPack's type codes, and dtype_of<T>
 // returns the dtype of a C++ type.
 // layer: values
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

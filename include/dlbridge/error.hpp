@@ -1,5 +1,6 @@
 // errc, report, error and raise: list the reasons for refusals, describe a refusal, and throw it.
 // layer: foundation
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // exchange_table: calls the functions of a library's C exchange table, which exchange tensors
 // without capsules, and checks their results.
 // layer: tensors
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

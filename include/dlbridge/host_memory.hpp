@@ -1,5 +1,6 @@
 // host_allocator and build_empty: allocate host memory and create a tensor on it.
 // layer: arrays
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // kept_stream: stores a stream for later use by any thread.
 // layer: values
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // try_count, is_row_major, try_reach and others: compute sizes, strides and addresses from shapes,
 // with checks for overflow.
 // layer: values
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

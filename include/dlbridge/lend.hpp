@@ -1,5 +1,6 @@
 // lend: exports a view of a shared tensor as a managed tensor, without a copy of its shape.
 // layer: arrays
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // managed_tensor: owns a managed tensor of either struct kind, and calls its deleter exactly once.
 // layer: tensors
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // copy and copy_of in parts: copy the elements of a host tensor in threads of the caller.
 // layer: arrays
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Umbrella header for extension authors who use pybind11.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/dlbridge.hpp>

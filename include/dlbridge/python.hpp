@@ -1,4 +1,5 @@
 // Umbrella header for extension modules without a binding library: everything that needs Python.h.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/dlbridge.hpp>

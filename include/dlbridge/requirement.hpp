@@ -1,5 +1,6 @@
 // requirement: what a consumer requires of a tensor, and its form in messages and signatures.
 // layer: tensors
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // Umbrella header for devices, whose drivers are loaded at run time: ordering of streams, and
 // copies between devices and the host.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/runtime/cuda.hpp>

@@ -1,5 +1,6 @@
 // shared_tensor: shares one managed tensor between several owners, and frees it with the last one.
 // layer: arrays
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <atomic>

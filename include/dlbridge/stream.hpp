@@ -1,6 +1,7 @@
 // stream_ref: refers to a stream of a device; protocol_stream and try_read_stream convert it to and
 // from the integer of `__dlpack__(stream=...)`.
 // layer: values
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // tensor, tensor_span: give typed access to the elements of a tensor, as owner and as view.
 // layer: arrays
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

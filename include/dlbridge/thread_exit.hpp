@@ -1,5 +1,6 @@
 // exit_guard: stops the unwinding of a thread that foreign code ends inside a call.
 // layer: foundation
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <exception>

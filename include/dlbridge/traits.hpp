@@ -1,6 +1,7 @@
 // array_traits<T>: defines how dlbridge exports an array of type T, and how it constructs a T from
 // a tensor.
 // layer: tensors
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

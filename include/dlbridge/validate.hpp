@@ -1,5 +1,6 @@
 // check_tensor, view_of: validate a DLTensor of a producer before anything relies on it.
 // layer: tensors
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // version: represents a version of DLPack; struct_kind_for chooses the struct kind to export, and
 // readable checks the version of an imported struct.
 // layer: values
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // tensor_view: gives access to the memory and the layout of a DLTensor without owning it.
 // layer: tensors
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

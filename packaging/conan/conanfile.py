@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The Conan recipe of dlbridge, for a checkout: conan create packaging/conan."""
 
 import re

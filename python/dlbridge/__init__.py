@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Exchanges tensors between libraries without copying them, by DLPack.
 
 >>> import dlbridge

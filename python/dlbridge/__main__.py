@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The command line: dlbridge TOOL, or --include-dir | --cmake-dir | --version."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The compiled module of dlbridge."""
 
 from collections.abc import Iterator, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Refuses the import in another interpreter than the first, before `_core` is loaded.
 
 An interpreter that shares the GIL would load `_core`, whose objects belong to the first one.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The attributes of dlbridge where its compiled module is missing or cannot be loaded.
 
 The tools need only Python.

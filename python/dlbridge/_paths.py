@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The paths of the installed headers and CMake files."""
 
 import os

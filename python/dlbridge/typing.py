@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Types for annotations of arguments: tensors, devices, dtypes and streams."""
 
 from __future__ import annotations

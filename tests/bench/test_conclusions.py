@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tests of what the benchmarks conclude from measurements: they require no compiled module."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 // BridgeFixture: what the tests of all bridges share.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/as.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bridges/armadillo.hpp: export and import of matrices, vectors and cubes.
 #include <dlbridge/bridges/armadillo.hpp>
 #include <dlbridge/bridges/std.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bridges/eigen.hpp: export and import of dense types.
 #include <dlbridge/bridges/eigen.hpp>
 #include <dlbridge/bridges/std.hpp>

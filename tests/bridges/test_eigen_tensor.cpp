@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bridges/eigen_tensor.hpp: export and import of Tensor, TensorFixedSize and TensorMap.
 #include <dlbridge/bridges/eigen_tensor.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bridges/kokkos.hpp: export and import of Views of host memory, and the devices of memory spaces.
 #include <dlbridge/bridges/kokkos.hpp>
 

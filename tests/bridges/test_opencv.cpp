@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bridges/opencv.hpp: export of Mats, and import of tensors as Mats that borrow or own.
 #include <dlbridge/bridges/opencv.hpp>
 #include <dlbridge/bridges/std.hpp>

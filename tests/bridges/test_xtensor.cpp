@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bridges/xtensor.hpp: export and import of arrays and adaptors.
 #include <dlbridge/bridges/std.hpp>
 #include <dlbridge/bridges/xtensor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // adopt_as takes the owner of a tensor whose dtype adopt examines.
 // says: adopt_as takes a managed_tensor, by move. .* std::move\(x\).release\(\)
 #include <dlbridge/any_tensor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An array type is imported by the adopt of its array_traits.
 // says: array_traits of this type has no adopt, which imports a tensor. Add static T adopt
 #include <dlbridge/managed.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A typed span of a temporary any_tensor would dangle.
 // says: dangles: keep it in a variable
 #include <dlbridge/any_tensor.hpp>

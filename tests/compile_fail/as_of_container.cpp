@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // as creates views. A std::vector owns its elements and cannot be one; an mdspan can.
 // says: as<T> has no view_traits for this type
 #include <dlbridge/as.hpp>

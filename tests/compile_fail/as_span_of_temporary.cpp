@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A span of a temporary owner would dangle.
 // std: c++20
 // says: dangles: keep it in a variable

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An array whose extents are dimensions(), as Eigen's tensors have them.
 // says: this range has a shape, which borrow would lose
 #include <dlbridge/dlbridge.hpp>

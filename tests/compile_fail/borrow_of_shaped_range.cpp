@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // says: this range has a shape, which borrow would lose
 #include <dlbridge/dlbridge.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A temporary class that contains its elements is no view, although its data() is const.
 // says: borrow does not keep a container alive
 #include <dlbridge/bridges/std.hpp>

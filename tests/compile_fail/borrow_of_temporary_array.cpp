@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A temporary std::array is trivially copyable like a view, but owns its elements.
 // says: borrow does not keep a container alive
 #include <dlbridge/bridges/std.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A temporary container frees its elements before a consumer reads them.
 // says: borrow does not keep a container alive
 #include <dlbridge/bridges/std.hpp>

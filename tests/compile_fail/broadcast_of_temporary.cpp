@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The view would refer to a tensor that is freed at once.
 // says: the view of a temporary tensor would dangle
 #include <dlbridge/broadcast.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The view would refer to the tensor in a variant that is destroyed at once.
 // says: the view of a temporary tensor would dangle
 #include <variant>

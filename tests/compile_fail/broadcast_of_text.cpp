@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Only numbers and tensors broadcast.
 // says: broadcast_to takes numbers, tensors and variants of them
 #include <dlbridge/broadcast.hpp>

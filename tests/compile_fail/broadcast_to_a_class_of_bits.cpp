@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A class that is made from its bits would take a number for them.
 // says: a number becomes an element of this type by a constructor from float
 #include <dlbridge/broadcast.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A number would become the first member of an aggregate, and the others 0.
 // says: a number becomes an element of this type by a constructor from float
 #include <dlbridge/broadcast.hpp>

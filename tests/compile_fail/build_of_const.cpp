@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // build moves its argument. A const array cannot be moved, and build does not copy it implicitly.
 // says: build takes the array over
 #include <dlbridge/bridges/std.hpp>

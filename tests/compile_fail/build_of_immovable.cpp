@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // build moves the array. The error for a type that cannot be moved names the remedy.
 // says: no move constructor. Add one, or share the array, build.std::make_shared<T>
 #include <dlbridge/bridges/std.hpp>

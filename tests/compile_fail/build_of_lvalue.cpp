@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // build moves its argument and does not copy an lvalue implicitly.
 // says: build takes the array over
 #include <dlbridge/bridges/std.hpp>

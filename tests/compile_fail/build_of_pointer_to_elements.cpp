@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A smart pointer to elements does not know how many there are.
 // says: a pointer to elements has no shape; with_shape
 #include <dlbridge/bridges/std.hpp>

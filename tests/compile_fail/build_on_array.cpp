@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The elements of a std::array move with it.
 // says: a view, a std::array or a deleter does not
 #include <dlbridge/dlbridge.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A deleter that nothing calls frees nothing.
 // says: the destructor of the owner frees the memory
 #include <dlbridge/dlbridge.hpp>

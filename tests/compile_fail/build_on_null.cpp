@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A null pointer owns nothing.
 // says: the destructor of the owner frees the memory
 #include <dlbridge/dlbridge.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // build_on moves the owner into the tensor.
 // says: build_on takes the owner over. Move it, or pass no_owner
 #include <dlbridge/builder.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A std::weak_ptr keeps nothing alive, although it has a destructor.
 // says: the destructor of the owner frees the memory
 #include <dlbridge/dlbridge.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A view refers to the shape of its struct, so view_of refuses a temporary struct.
 // says: dangles: name the struct
 #include <dlbridge/validate.hpp>

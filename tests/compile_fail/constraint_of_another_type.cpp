@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A type that is no constraint would otherwise constrain nothing.
 // says: a constraint is row_major, column_major, compact, on<...>
 #include <dlbridge/tensor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The constructor of an owner does not say whether the struct is validated.
 // says: managed_tensor::steal.raw. takes ownership
 #include <dlbridge/managed.hpp>

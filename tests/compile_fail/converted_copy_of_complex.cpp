@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies are converted to real dtypes only.
 // says: a tensor is converted to a real dtype
 #include <dlbridge/convert.hpp>

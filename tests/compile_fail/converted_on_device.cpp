@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The CPU converts the elements, so that a parameter on another device cannot be converted.
 // says: only the CPU converts tensors
 #include <dlbridge/tensor.hpp>

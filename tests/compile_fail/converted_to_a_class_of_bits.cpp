@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A class that is made from its bits would take a converted number for them.
 // says: a conversion to this element type needs a constructor from float
 #include <dlbridge/convert.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A constructor from float would round the numbers of 64 bits.
 // says: a conversion to this element type needs a constructor from float, from double for a dtype
 #include <dlbridge/convert.hpp>

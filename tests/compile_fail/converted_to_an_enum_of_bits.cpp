@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An enum with a dtype of floats stores their bits, which a cast of the number does not give.
 // says: a conversion to this element type needs a constructor from float
 #include <dlbridge/convert.hpp>

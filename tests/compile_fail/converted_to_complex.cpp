@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Converted parameters receive real numbers.
 // says: a tensor is converted to integers or floats
 #include <dlbridge/tensor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A broadcast_span stores a number, of which a temporary one would dangle.
 // says: dangles: keep the span in a variable
 #include <dlbridge/broadcast.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The elements of a temporary tensor would dangle.
 // says: dangles: keep it in a variable
 #include <dlbridge/tensor.hpp>

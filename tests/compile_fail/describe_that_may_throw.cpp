@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // build calls describe during a transfer of ownership, so describe must not throw.
 // says: array_traits<T>::describe must be noexcept
 #include <dlbridge/builder.hpp>

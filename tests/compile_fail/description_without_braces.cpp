@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two integers would be one extent and one stride.
 // says: extents are one list. Write {rows, columns}
 #include <dlbridge/traits.hpp>

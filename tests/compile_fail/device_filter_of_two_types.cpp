@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The second value of a device_filter is an ordinal, not another type.
 // says: the second value of a device_filter is the ordinal of one device
 #include <dlbridge/check.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Extents are no container: dims::from copies one.
 // says: a container is no dims. Write dims::from
 #include <dlbridge/traits.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Floats would lose their fractions.
 // says: extents and strides are integers
 #include <dlbridge/traits.hpp>

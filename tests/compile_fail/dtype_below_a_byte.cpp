@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Elements that share bytes are no objects of C++.
 // says: elements below a byte share bytes
 #include <dlbridge/tensor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An element type whose dtype has another size.
 // says: an element of dtype_traits<T>::value has another size than T
 #include <dlbridge/dtype.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The error for an element type without a dtype names the template to specialize.
 // says: this element type has no DLPack dtype. Specialise dlbridge::dtype_traits<T>
 #include <dlbridge/dtype.hpp>

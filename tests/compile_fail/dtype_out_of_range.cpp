@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A number that the field of a dtype cannot hold is no constant.
 // says: lanes_of_unsound_dtype
 #include <dlbridge/dtype.hpp>

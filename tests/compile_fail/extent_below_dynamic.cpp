@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every extent is dynamic_extent, 0 or above, not only the first one.
 // says: an extent is dynamic_extent, named<'n'> with a letter, 0 or above
 #include <dlbridge/tensor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The name of an extent is a letter.
 // says: an extent is dynamic_extent, named<'n'> with a letter, 0 or above
 #include <dlbridge/tensor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Taking ownership of a raw pointer must be explicit in the code.
 // says: managed_tensor::steal.raw. takes ownership
 #include <dlbridge/managed.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Indexing takes one index for each dimension.
 // says: one index for each dimension
 #include <dlbridge/tensor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Brackets would have one index only, before C++23.
 // says: write x\(i, j\), or x.at\(i, j\)
 #include <dlbridge/tensor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory of the filter anywhere may be device memory, which the CPU cannot read.
 // says: the CPU cannot index device memory. Copy the tensor to the host
 #include <dlbridge/tensor.hpp>

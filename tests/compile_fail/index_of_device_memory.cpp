@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The CPU must not dereference device memory.
 // says: the CPU cannot index device memory. Copy the tensor to the host
 #include <dlbridge/tensor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The number of indices must be known at compile time.
 // says: indexing needs a static rank. Write tensor_span<T, shape<...>>
 #include <dlbridge/tensor.hpp>

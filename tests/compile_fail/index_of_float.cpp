@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A floating-point index would be truncated to an integer.
 // says: an index is an integer
 #include <dlbridge/tensor.hpp>

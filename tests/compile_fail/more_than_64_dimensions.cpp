@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A tensor has at most 64 dimensions.
 // says: a tensor has at most 64 dimensions
 #include <dlbridge/tensor.hpp>

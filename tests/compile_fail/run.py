@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Compiles each case of a folder twice: as it is it must compile, and with -DWRONG it must not.
 
 A case states in a line `// says: REGEX` what the compiler must then print, so that it fails for the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Elements of a const type cannot be written.
 // says: deleted
 #include <dlbridge/tensor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The shape stands before the constraints.
 // says: the second template argument is shape<...> or dynamic_rank. Write
 #include <dlbridge/tensor.hpp>

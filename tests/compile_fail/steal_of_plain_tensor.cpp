@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A DLTensor has no deleter, so it cannot be owned.
 // says: a plain DLTensor has no deleter, so nothing can own it
 #include <dlbridge/managed.hpp>

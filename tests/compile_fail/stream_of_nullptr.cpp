@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A literal null is not a stream. default_of returns the default stream.
 // says: write default_of\(device\)
 #include <dlbridge/stream.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The protocol forbids the stream 0 on CUDA. default_of returns the default stream.
 // says: write default_of\(device\)
 #include <dlbridge/stream.hpp>

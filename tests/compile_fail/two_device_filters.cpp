@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A tensor has one device type.
 // says: a tensor has one of on<...>, on_host
 #include <dlbridge/tensor.hpp>

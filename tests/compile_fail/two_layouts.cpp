@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A tensor has one order of dimensions.
 // says: a tensor has one of row_major, column_major and compact
 #include <dlbridge/tensor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The elements of std::vector<bool> are bits without addresses.
 // says: std::vector<bool> has no elements in memory
 #include <dlbridge/bridges/std.hpp>

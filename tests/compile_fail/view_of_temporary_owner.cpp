@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A view of a temporary owner would dangle.
 // says: dangles: keep it in a variable
 #include <dlbridge/builder.hpp>

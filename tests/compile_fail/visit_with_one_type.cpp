@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The visitor is called with a span of every type of the list, not of the tensor's type alone.
 // says: visit calls the visitor with a tensor_span of each element type. Take it as auto
 #include <dlbridge/any_tensor.hpp>

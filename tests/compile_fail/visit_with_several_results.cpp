@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A call has one type. The result for the first element type, bool, would narrow the others.
 // says: a visitor returns the same type for every element type. Convert
 #include <dlbridge/any_tensor.hpp>

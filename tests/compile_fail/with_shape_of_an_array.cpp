@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An array has its own shape; another one is described with its elements.
 // says: with_shape takes a std::unique_ptr<T\[\]> or a std::shared_ptr<T\[\]>
 #include <dlbridge/bridges/std.hpp>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What libraries make of a Tensor that is given to them directly, beside the ndarray as control.
 
 Each row of ROWS calls one library with an array, and returns plain values. `refuses` is a part of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Libraries that get a Tensor: the same result as of the ndarray, or a refusal that says why."""
 
 from __future__ import annotations

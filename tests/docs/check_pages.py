@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks README.md and docs/: their code runs, and their references lead to something that exists.
 
 A Python block without a source is run here. The blocks of a page run in their order and share one

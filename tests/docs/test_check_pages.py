@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Shows that check_pages.py reports each kind of fault, by planting it in a small checkout."""
 
 from __future__ import annotations

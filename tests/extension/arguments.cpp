@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every kind of tensor parameter, each also as an optional; and functions of several parameters.
 #include <dlbridge/broadcast.hpp>
 #include <dlbridge/copy.hpp>

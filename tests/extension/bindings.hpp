@@ -1,4 +1,5 @@
 // binder: binds one C++ function in three ways, by dlbridge::def, plain pybind11 and def_fast.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/pybind11.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One file that binds functions with pybind11 and with nanobind, after headers and beside a
 // namespace of other code whose names are those that dlbridge uses. It is compiled only.
 #include <Python.h>

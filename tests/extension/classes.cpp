@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Classes of an extension: as DLPack producers, with methods that take tensors, and with views of
 // their members.
 #include <dlbridge/pybind11.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every constraint of a tensor parameter.
 #include <dlbridge/pybind11.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Functions whose parameters are containers of borrowed tensors.
 #include <dlbridge/pybind11.hpp>
 

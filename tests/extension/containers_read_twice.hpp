@@ -1,5 +1,6 @@
 // Functions whose containers are read more than once: by several overloads or alternatives, or
 // after code of Python that changes an earlier tensor. Both bindings bind them.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The modules `device_extension`, which calls use_devices, and `plain_device_extension`, which does
 // not: functions that read memory on the host, and that report the stream of an argument. The first
 // also has a class whose arrays move.

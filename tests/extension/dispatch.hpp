@@ -1,5 +1,6 @@
 // Functions and operators of several overloads, and arguments that a call reads more than once.
 // Both bindings bind them.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>

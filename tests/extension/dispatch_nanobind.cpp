@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions of dispatch.hpp, and those that use what nanobind alone has.
 #include <dlbridge/nanobind.hpp>
 

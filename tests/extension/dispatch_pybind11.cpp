@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions of dispatch.hpp, and overloads that plain pybind11 adds.
 #include <dlbridge/pybind11.hpp>
 

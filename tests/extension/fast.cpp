@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Functions that def_fast binds: of every number type, of tensors, and lambdas.
 #include <dlbridge/pybind11.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Constructors, static methods, properties and iterators of a class, and tensors of objects that
 // are no parameters.
 #include <dlbridge/pybind11.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The module `extension`. Each of the other source files adds its bindings.
 #include <dlbridge/pybind11.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The module `nanobind_extension`: functions and classes for each feature of the headers for
 // nanobind. tests/python/test_nanobind_extension.py calls them.
 #include <dlbridge/nanobind.hpp>

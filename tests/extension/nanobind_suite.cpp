@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The module test_ndarray_ext: functions with the names and the results of those that nanobind's
 // own test_ndarray.py calls, with dlbridge's parameters in place of nb::ndarray. Those that
 // nanobind binds keep its messages, which the tests compare. Functions that no counterpart can

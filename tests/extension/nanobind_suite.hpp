@@ -1,5 +1,6 @@
 // The parts of the module test_ndarray_ext: functions that take tensors, and those that return
 // them.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <nanobind/nanobind.h>

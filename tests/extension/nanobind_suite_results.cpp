@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions and the classes of test_ndarray_ext that return tensors: see nanobind_suite.cpp.
 #include <dlbridge/nanobind.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Functions with several signatures.
 #include <dlbridge/pybind11.hpp>
 

@@ -1,5 +1,6 @@
 // Functions whose bodies meet Python exceptions, catch them, and throw them in other threads; and
 // functions that return nothing in place of a tensor. Both bindings bind them.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions of python_errors.hpp, and a container that producers change while it is read.
 #include <dlbridge/nanobind.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions of python_errors.hpp, and containers that producers change while pybind11's own
 // casters read them.
 #include <dlbridge/pybind11.hpp>

@@ -1,4 +1,5 @@
 // The functions that add the bindings of each source file to the module `extension`.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <pybind11/pybind11.h>

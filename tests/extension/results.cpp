@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every kind of tensor result, the type of its Python object, and exceptions of C++ functions.
 #include <dlbridge/pybind11.hpp>
 

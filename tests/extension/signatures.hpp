@@ -1,5 +1,6 @@
 // The functions of the table in tests/python/signatures.py, independent of the binding library.
 // Each binding passes an object whose call binds one function: add("name", function, "x", "y").
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/python.hpp>

@@ -1,4 +1,5 @@
 // Functions of tests of or_buffer: parameters that also accept Python buffers.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Functions of the table of signatures whose parameters and results are containers of tensors.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>

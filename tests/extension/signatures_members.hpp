@@ -1,5 +1,6 @@
 // The members of a class in the table of signatures: constructors, a static method, properties and
 // an iterator; and casts of objects that are no parameters.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/python.hpp>

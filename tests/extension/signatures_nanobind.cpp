@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The module `signatures_nanobind`: the functions of the table of signatures, bound by
 // dlbridge::def.
 #include <dlbridge/nanobind.hpp>

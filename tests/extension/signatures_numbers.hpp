@@ -1,4 +1,5 @@
 // Functions of tests of or_numbers: parameters that also accept numbers, and lists of them.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

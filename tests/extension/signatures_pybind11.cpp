@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The module `signatures_pybind11`: the functions of the table of signatures, bound by
 // dlbridge::def. PART selects the functions that a translation unit binds.
 #include <dlbridge/pybind11.hpp>

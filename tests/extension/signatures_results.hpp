@@ -1,4 +1,5 @@
 // Functions of the table of signatures that allocate their results.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>

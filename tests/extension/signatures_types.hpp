@@ -1,5 +1,6 @@
 // Functions of the table of signatures for element types of 16 and 8 bits, and of tests that
 // compare them with NumPy and ml_dtypes.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Replaces functions of Python's C API in modules that are loaded: their calls by one thread raise
 // an exception on demand. The modules refer to these functions by their dynamic relocations, since
 // the interpreter may define the functions itself, so that a preloaded library replaces none.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Replaces malloc of a program that preloads this library: allocations of one thread fail on
    demand. For glibc, whose own functions it calls. */
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Exchange tables in plain C: the class Exported, whose tables can have missing or failing
    functions, and slot(), which calls one function of the table of any type. foreign.pyi describes
    them. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The Python module `foreign`: a producer and a consumer in plain C that include only Python.h,
    dlpack.h and foreign_producer.h. tests/python/foreign.pyi describes it.
 */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* Declarations shared by the files of the Python module `foreign`. */
 #ifndef FOREIGN_MODULE_H
 #define FOREIGN_MODULE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* A producer and a consumer in plain C that include only dlpack.h. The producer counts deleter
  * calls. */
 #ifndef FOREIGN_PRODUCER_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The Python module nanobind_peer: an extension that uses nanobind and not dlbridge. It imports and
 // exports tensors with nanobind's ndarray.
 #include <nanobind/nanobind.h>

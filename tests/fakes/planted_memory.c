@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The C part of the library planted in tests/python/tools: blocks of memory with a count of their
    holders, the deleters and capsule destructors of its exports, the consumption of a capsule in one
    step, and the functions of an exchange table. A deleter may run without the GIL, while an

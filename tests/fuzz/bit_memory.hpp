@@ -1,5 +1,6 @@
 // strided, move_bits: locate the bits of each element of a strided tensor with
 // naive arithmetic; element i of packed elements occupies the bits from i * bits on (spec 1.5).
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/abi.hpp>

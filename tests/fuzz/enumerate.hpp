@@ -1,4 +1,5 @@
 // for_each_index: calls a function for each index of a shape, in row-major order.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fuzz_block_plan: carries out the plan of a device copy on addresses, and compares it with an
 // enumeration of all elements.
 #include <dlbridge/runtime/detail/block_plan.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fuzz_copies: copies tensors of any strides and dtypes, and compares every bit of the destination
 // with a copier that moves one bit at a time.
 #include <dlbridge/copy.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fuzz_structs: imports managed structs with arbitrary fields, and compares what dlbridge accepts,
 // reads and reports with naive arithmetic; every deleter runs once.
 #include <dlbridge/any_tensor.hpp>

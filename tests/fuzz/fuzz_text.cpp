@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fuzz_text: parses and prints dtypes, devices, streams, versions and bounded texts, and compares
 // them with the tables and rules of DLPack, written once more here.
 #include <dlbridge/device.hpp>

@@ -1,5 +1,6 @@
 // hostile: a managed struct with arbitrary fields, whose deleter frees every part of it; oracle::
 // what the documentation of dlbridge says about such a struct, computed with 128 bits.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/abi.hpp>

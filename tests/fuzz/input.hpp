@@ -1,5 +1,6 @@
 // input, expect, exact_array: turn the bytes of a fuzzer into numbers, report a violated
 // expectation, and allocate arrays without room behind them.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

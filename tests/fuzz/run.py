@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs the fuzzers of tests/fuzz: an equal share of half a minute each, unless --hours is given.
 
     --hours N   runs for N hours, from the corpora that the former runs left; Ctrl-C ends it

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A factory for `conformance` whose arrays are in device memory, with work on a given stream."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks that fail in every way, for the tests of the program that runs them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The command `python3 noxfile.py gpu`: installs this checkout into a folder, and runs the proof.
 
     -- --simulated     on the simulated driver, which it builds, instead of the machine's driver

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The tests of the conformance tool on a simulated GPU, here on the driver of the machine.
 
 The check planted_defects of the proof runs them.

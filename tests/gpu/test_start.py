@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`python3 noxfile.py gpu` as it starts on a lent machine: without a network, nox and dlpack.
 
 The session gpu_offline runs this file in a virtual environment that has the tools of a build.

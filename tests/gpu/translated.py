@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The simulated driver in the place of a real one: launches of the kernels in PTX are translated.
 
     python -m proof --module translated

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks the include graph of include/, and writes the map of layers in CONTRIBUTING.md.
 
     check.py INCLUDE_DIR [MORE]                            checks the graph

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Shows that check.py reports each kind of fault, by planting it in a small include tree."""
 
 from __future__ import annotations

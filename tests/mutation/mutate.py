@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Measures whether the unit tests notice defects: changes one place of a core header, and runs its
 tests. A test that fails, crashes or hangs kills the mutant.
 

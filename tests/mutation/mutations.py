@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Finds the places of a C++ header where a small change makes a mutant.
 
 The functions work on the text of the header and rely on the format that clang-format gives it:

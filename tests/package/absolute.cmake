@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What an installation states when its folders are absolute, and for other platforms.
 set(prefix ${FOLDER}/prefix)
 execute_process(

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks that an editable installation of dlbridge-headers finds the headers and the CMake files,
 which are not beside its Python files.
 

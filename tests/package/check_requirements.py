@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks what the build of the Python package requires of packages, CMake and Python.
 
 docs/builds.md names the same requirements as pyproject.toml. If the system's CMake is too old, pip

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks the wheels of dlbridge and of dlbridge-headers.
 
 They have no file in common, so that both can be installed; both have the same headers; that of the

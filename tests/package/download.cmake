@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Searches for dlpack.h as a machine that has none does, with the addresses of a file in place of that of the
 # network: cmake -DMODULE=dlbridgeFindDlpack.cmake -DDLBRIDGE_DLPACK_URL=... -P download.cmake
 cmake_minimum_required(VERSION 3.23)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Installs the project exporting, and builds the consumer with its package.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed)

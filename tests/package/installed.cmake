@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The other ways to an installed dlbridge: without another dlpack.h, by pkg-config, and through the
 # package of a library that includes dlbridge as a subproject.
 if(DLBRIDGE_INSTALL)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A dlpack.h before 1.0, installed as Debian's libdlpack-dev 0.6 installs it. dlbridge passes over it where
 # there is another one, and stops where there is none, or where it belongs to a target of the project.
 set(old ${CMAKE_CURRENT_BINARY_DIR}/old)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Configures dlbridge without one thing that it requires, and then as the message says. The message must state
 # what is missing and the remedy, and the remedy must work:
 # cmake -DCASE=... -DSOURCE=... -DFOLDER=... -DGENERATOR=... -DMAKE_PROGRAM=... -DCOMPILER=... -DPYTHON=...

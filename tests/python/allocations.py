@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Lets each allocation of an operation fail, once and for good: `python allocations.py NAME`.
 
 Runs with libfailing_malloc.so preloaded and PYTHONMALLOC=malloc, so that every allocation counts.

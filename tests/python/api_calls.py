@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Lets each call of Python's C API by dlbridge raise an exception in turn: `python api_calls.py`.
 
 Arguments select operations by name. Each call fails in a child process of its own: once where the

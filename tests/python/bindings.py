@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The functions of the test extension by binding, and a check that their arguments are freed."""
 
 from __future__ import annotations

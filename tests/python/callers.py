@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The libraries whose arrays the tests pass to compiled functions."""
 
 from __future__ import annotations

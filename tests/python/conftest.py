@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Finds the compiled test modules, and collects the files of the requested peers."""
 
 from __future__ import annotations

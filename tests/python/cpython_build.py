@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What tests must know of the build of CPython that runs them."""
 
 from __future__ import annotations

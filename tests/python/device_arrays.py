@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Producers of arrays on simulated devices that order streams as the protocol requires."""
 
 from __future__ import annotations

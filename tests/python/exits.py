@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Ends an interpreter while threads exchange tensors: `python exits.py KIND MILLISECONDS`.
 
 Up to Python 3.13 a thread that waits for the GIL of an interpreter that ends is ended too, by an

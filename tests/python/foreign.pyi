@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The module of tests/fakes/foreign_module.c: a DLPack producer and consumer without dlbridge."""
 
 from collections.abc import Iterable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Random producers that misbehave in every step, for each function that accepts a producer.
 
 The classes are made by a seeded generator: they return wrong values, raise, run code that modifies

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Imports random tensors of one library, and prints each result or refusal as a line of JSON.
 
 As a program: python import_parity.py LIBRARY COUNT SEED. Two processes with the same arguments make

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Exchanges of all kinds in several threads, dropped in random order: `COUNT [THREADS] [SEED]`.
 
 Prints what was exchanged; exits with 1 if memory grew, a reference was lost, or a deleter did not

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Operations of dlbridge, in which allocations.py and api_calls.py inject failures."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes the docstrings of the compiled module into its stub, from which editors show them.
 
 As a program: python own_stub.py STUB [--write]. Without --write it only says whether the stub has

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """DLPack producers on foreign tensors: one class for each behaviour of a producer."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The table of signatures: C++ functions of tensors, and what calls of them return or refuse.
 
 Each row is a function of tests/extension/signatures*.hpp. test_signatures.py calls it as bound by

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Every allocation of every operation fails, once and for good: a MemoryError, and nothing else."""
 
 from __future__ import annotations

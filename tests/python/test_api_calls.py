@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Every call of Python's C API in every operation raises, and the exception reaches the caller."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """as_tensor: objects with DLPack, the buffer protocol or an array interface."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Every bad input: the class and the text of the exception, and the numbers of deleter calls."""
 
 from __future__ import annotations

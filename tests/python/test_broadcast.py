@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """broadcast_to of the C++ headers, compared with numpy.broadcast_to."""
 
 from __future__ import annotations

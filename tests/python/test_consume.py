@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """from_dlpack with producers of every behaviour: the requests, the results, and the deleters."""
 
 from __future__ import annotations

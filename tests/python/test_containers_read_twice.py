@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Containers of tensors that a call reads more than once, with both bindings: the elements of an
 iterator are kept, and tensors that Python code changes meanwhile are borrowed again."""
 

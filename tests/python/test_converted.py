@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Converted parameters of extension functions, compared with NumPy's astype and ml_dtypes."""
 
 from __future__ import annotations

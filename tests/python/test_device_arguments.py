@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tensors as arguments of extension functions, and as the value of stream=: their stream is that of
 the Tensor, on which the elements are ready, so that no other stream waits, nor the host."""
 

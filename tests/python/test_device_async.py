@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Moves that do not wait for the copy, and memory that is kept for the work of a stream."""
 
 from __future__ import annotations

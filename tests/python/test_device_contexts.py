@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Default streams of CUDA contexts that are not primary ones, such as those of PyCUDA.
 
 The handles 1 and 2 mean another stream in each context, and each thread has its current context.

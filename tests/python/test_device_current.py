@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The device that is current while dlbridge calls a producer: that of the requested stream. The
 default streams are those of the current context or device, and PyTorch refuses to export a tensor
 whose device is not current (spec 4.4, 4.6)."""

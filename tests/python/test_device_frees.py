@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The driver waits for the device when it frees memory; other threads run meanwhile."""
 
 from __future__ import annotations

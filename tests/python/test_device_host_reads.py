@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The host reads managed memory, to which a stream still writes: it waits for that stream first."""
 
 from __future__ import annotations

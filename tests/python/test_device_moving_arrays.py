@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Arrays of an extension whose library moves the elements while dlbridge orders the streams of an
 export: the GIL is released then, and another thread may run."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The proof of tests/gpu on the simulated driver, and its program on checks that misbehave."""
 
 from __future__ import annotations

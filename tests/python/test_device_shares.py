@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tensors on a device that are imported from Tensors: they share the memory, the record of the
 streams that use it, and its owner."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The values of stream= (spec 4.4) on simulated drivers, for each driver and for both roles."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Copies between simulated devices and the CPU: equal bits, stream order, no leaks."""
 
 from __future__ import annotations

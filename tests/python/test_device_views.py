@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Views of tensors in device memory, and new device memory."""
 
 from __future__ import annotations

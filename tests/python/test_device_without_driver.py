@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Without a usable driver, the reason reaches the caller of every function."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which of several overloads and alternatives a call reaches, and what refused calls state, with
 both bindings."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The numbers of 16 and 8 bits of the C++ headers, compared with those of NumPy and ml_dtypes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Exceptions of Python code that dlbridge calls: each reaches the caller, or is the cause."""
 
 from __future__ import annotations

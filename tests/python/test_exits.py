@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The interpreter ends while threads exchange tensors, and while a C thread calls deleters: every
 process exits with its own status. `python exits.py storm 1000` runs more of them."""
 

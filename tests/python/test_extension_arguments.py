@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Accepted arguments: every kind of parameter and every constraint, by each binding."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Compiled functions called with the arrays of each library: they import the arrays without a copy,
 and return arrays of the same type."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Containers of borrowed tensors as arguments: each element is valid for the whole call."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The C exchange table: foreign tables, correct and faulty, for arguments and results; and every
 slot of dlbridge's tables, called from C."""
 

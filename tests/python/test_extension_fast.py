@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """def_fast: numbers of every type, keywords, and error messages like those of def."""
 
 from __future__ import annotations

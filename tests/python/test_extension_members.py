@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Constructors, static methods, properties, iterators and reasons of refused calls of the functions
 that an extension binds, and tensors of objects that are no parameters."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """NumPy arrays as arguments of an extension: subclasses, flags, strides and dtypes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Overload sets: a call selects the first candidate that accepts the arguments, imports each tensor
 once, and reports the reason of every refusal."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Refused arguments: the complete error messages; no tensor is leaked or freed twice."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Results: their Python types, the owners of their memory, and exceptions of the C++ function."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The stubs that pybind11-stubgen generates for an extension: readable, and accepted by mypy."""
 
 from __future__ import annotations

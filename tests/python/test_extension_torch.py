@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """PyTorch tensors as arguments of an extension, which imports them by the exchange table, except
 complex ones."""
 

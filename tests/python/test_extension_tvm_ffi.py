@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """tvm-ffi imports Tensor and a class of an extension by their exchange tables."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The producer and the consumer in C: tests of the test module `foreign`."""
 
 import gc

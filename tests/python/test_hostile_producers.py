@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Producers that misbehave at random: every call returns or raises an Exception, and every deleter
 runs once.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """from_dlpack by the exchange table of a type, and by the fields of an ndarray: when they are used,
 and when __dlpack__ is."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """from_dlpack and as_tensor by exchange tables and fields of ndarrays give what they give by
 __dlpack__: the same Tensor, or the same refusal, for random tensors of each library."""
 

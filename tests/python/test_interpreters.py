@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The import in a subinterpreter is refused, and a fork of the process may use the tensors."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which side frees the memory, and when: in every order, from every thread, also at exit."""
 
 from __future__ import annotations

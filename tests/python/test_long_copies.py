@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Copies of many bytes let other Python threads run, and copies of few do not wait for them."""
 
 from __future__ import annotations

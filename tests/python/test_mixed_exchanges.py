@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Exchanges of all kinds in several threads: memory, references and deleter calls balance."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Extensions that moved from py::array_t and nb::ndarray: both forms of each function give the same
 results for the arrays that both accept, and the tables in the docs state the differences."""
 

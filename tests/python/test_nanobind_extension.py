@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The functions of an extension that nanobind's build made: by dlbridge::def, by plain nanobind
 with dlbridge's casters, and by def_fast. NumPy reads what they return."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """or_numbers of the C++ headers: parameters that accept numbers and lists of them beside DLPack
 producers."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """_core.pyi has what the compiled module has, by mypy's stubtest, with the same docstrings."""
 
 from __future__ import annotations

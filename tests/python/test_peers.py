@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The exchanges detect faults: libraries with planted faults, and wrong rows of the table."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tensor.__dlpack__ and to_dlpack: what a consumer in C gets for every request."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Python exceptions that C++ code catches or throws in other threads, results without a tensor, and
 producers that free the objects that are being imported; with both bindings."""
 

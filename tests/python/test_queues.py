@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """stream= on oneAPI: queues are ordered by their own methods, which the queues here record."""
 
 from __future__ import annotations

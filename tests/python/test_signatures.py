@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The table of signatures: each function, bound by each library and called from each library,
 returns what its row states, or refuses the call with the sentence of its row."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Repeats each loop 100,000 times: memory does not grow, and every deleter runs once.
 
 DLBRIDGE_SOAK multiplies the number of rounds.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tensor, dtype and device as Python objects: their attributes, and the operations they refuse."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The elements of a Tensor in Python: item, tolist, numbers, text; and the constructors."""
 
 from __future__ import annotations

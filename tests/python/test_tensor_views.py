@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Views of a Tensor by indices, slices, T, permute, reshape and view, on any device."""
 
 from __future__ import annotations

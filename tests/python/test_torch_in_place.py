@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Methods of PyTorch that change the extents of a tensor in place, also in the structs that it
 exported: what was imported before keeps its own extents."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Extension modules built from different versions of the headers share no state of dlbridge."""
 
 import importlib

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Compares cuda_table with cuda.h at compile time: number and sizes of parameters, the struct of
 // block copies, error codes and enumerators.
 #include <cuda.h>

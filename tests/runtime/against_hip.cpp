@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Compares hip_table with hip_runtime_api.h at compile time: number and sizes of parameters, error
 // codes and enumerators.
 #define __HIP_PLATFORM_AMD__ 1

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Compares the names in include/dlbridge/runtime/cuda.hpp with a cuda.h.
 
 Arguments: the two files. Every name must be declared by cuda.h and be the newest variant of its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The driver is loaded by other code while a function looks it up. A dl_iterate_phdr of this
 // program loads it in the second lookup of a call, at which another thread could. A dlopen of this
 // program finds no driver by its name alone, so drivers that the machine has are not loaded.

@@ -1,4 +1,5 @@
 // simulated_runtime: the simulated driver of CUDA or ROCm, as the tests of both call it.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/runtime.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cuda.hpp, hip.hpp: a guard restores the current context of the thread, and try_locate returns
 // the device that the driver reports.
 #include <dlbridge/runtime/cuda.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // driver.hpp: a table is complete or reports the missing function; the report of a failed call has
 // the name of the function, the error and advice.
 #include <dlbridge/runtime/cuda.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // library.hpp: a loaded library is preferred, whatever the name of its file; errors name the files
 // that are missing.
 #include <dlbridge/runtime/detail/library.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // memory.hpp: memory is freed after its last use that is known, and a capture defers the free; the
 // simulated driver reports a free under queued work.
 #include <dlbridge/runtime/transfer_async.hpp>

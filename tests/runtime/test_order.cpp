@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // order.hpp: a consumer's stream waits for a producer's for every pair of streams, and no other
 // stream waits.
 #include <dlbridge/kept_stream.hpp>

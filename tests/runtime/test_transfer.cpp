@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // transfer.hpp: copies every element, with as few calls as the layout allows, in the order of the
 // stream; a failure leaks nothing.
 #include <dlbridge/runtime/transfer.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // transfer_async.hpp: the copy runs after the function has returned, and its source is kept until
 // then; managed_memory.hpp: hints reach the driver.
 #include <dlbridge/runtime/managed_memory.hpp>

@@ -1,4 +1,5 @@
 // transfer_fixture: tensors of every layout on the simulated devices, for the tests of transfers.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/copy.hpp>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Copies the headers and edits the copy into another version, with another number and layouts."""
 
 import re

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The source of all four modules: two versions of the headers, two visibilities.
 #include <dlbridge/pybind11.hpp>
 #include <dlbridge/python.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A nanobind module with default visibility, with one function of each kind that dlbridge binds.
 #include <dlbridge/nanobind.hpp>
 

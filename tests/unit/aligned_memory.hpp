@@ -1,4 +1,5 @@
 // allocate_aligned: aligned memory of the C library, for allocators that tests count.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // reference_copy: copies tensors of any layout bit by bit, from the specification; random layouts
 // and every kind of element to compare with it.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/dtype.hpp>

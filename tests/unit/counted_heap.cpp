@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Replaces operator new and delete of the test program (counted_heap.hpp).
 #include "counted_heap.hpp"
 

@@ -1,4 +1,5 @@
 // heap: the counts of the program's operator new and delete, which fail on demand.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <atomic>

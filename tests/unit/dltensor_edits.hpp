@@ -1,4 +1,5 @@
 // Functions that modify float32[2, 3] on the CPU, with strides [3, 1], before it is exported.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/device.hpp>

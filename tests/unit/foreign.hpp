@@ -1,4 +1,5 @@
 // foreign_ptr: owns a tensor of the plain-C producer in tests/fakes for a C++ test.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
 // ForeignTensor: a fixture with one tensor of the plain-C producer, which a test may modify.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/view.hpp>

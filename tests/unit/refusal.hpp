@@ -1,5 +1,6 @@
 // refusal_of: returns the error of a call as text, so that a test compares code and message
 // together.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/error.hpp>

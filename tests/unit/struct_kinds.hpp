@@ -1,4 +1,5 @@
 // both_struct_kinds: the legacy and the versioned struct as parameters of a test.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/managed.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // abi.hpp: the layout of the structs of dlpack.h, and the traits of both managed structs.
 #include <dlbridge/abi.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // require_agreement: extents of the same name agree within one tensor and among several.
 #include <gtest/gtest.h>
 #include <dlbridge/agreement.hpp>

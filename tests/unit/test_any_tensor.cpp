@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // any_tensor.hpp: any_tensor and visit on tensors of a foreign producer.
 #include <dlbridge/any_tensor.hpp>
 #include <dlbridge/broadcast.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // as.hpp: a tensor becomes the caller's mdspan or span, or is refused with every mismatch.
 #include <dlbridge/as.hpp>
 #include <dlbridge/bridges/std.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // broadcast.hpp: views that repeat numbers and tensors. tests/python/test_broadcast.py compares
 // them with those of NumPy.
 #include <dlbridge/any_tensor.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // builder.hpp: one allocation owns an array of any type; a plain-C consumer reads and frees it.
 #include <dlbridge/bridges/std.hpp>
 #include <dlbridge/builder.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // check.hpp: a check finds every rule that a tensor breaks, and one message lists them all.
 #include <dlbridge/check.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // types/complex.hpp: the dtypes of std::complex.
 #include <dlbridge/types/complex.hpp>
 

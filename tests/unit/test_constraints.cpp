@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // constraints.hpp: the requirement that the template arguments of a typed tensor make.
 #include <dlbridge/tensor.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // types/conversion.hpp: the dtypes between which parameters convert, as one written-out table.
 #include <dlbridge/types/conversion.hpp>
 

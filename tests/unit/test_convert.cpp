@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // convert.hpp: converted copies. tests/python/test_converted.py compares every pair of dtypes and
 // every layout with NumPy and ml_dtypes.
 #include <dlbridge/convert.hpp>

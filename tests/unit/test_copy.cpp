@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // copy.hpp: a copy equals, bit by bit, that of a reference implementation written from the
 // specification.
 #include <dlbridge/copy.hpp>

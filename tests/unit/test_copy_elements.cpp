@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // detail/copy_elements.hpp: every kernel copies random layouts like a loop over all indices, and
 // writes no other byte.
 #include <dlbridge/detail/copy_elements.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // device.hpp: the table of device types, and names to and from devices.
 #include <dlbridge/device.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // dtype.hpp: the table of type codes, names to and from dtypes, element sizes, and dtype_of.
 #include <dlbridge/dtype.hpp>
 

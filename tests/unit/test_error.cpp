@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // error.hpp: errc, texts of bounded length, reports, and the exception.
 #include <dlbridge/error.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // exchange.hpp: exchange_table, tested with tables that this file defines.
 #include <dlbridge/exchange.hpp>
 

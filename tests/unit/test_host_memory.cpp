@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // host_memory.hpp: new tensors in memory of the default allocator or of the caller's.
 #include <dlbridge/host_memory.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // kept_stream: a stored stream, used by the thread that stored it and by others.
 #include <dlbridge/kept_stream.hpp>
 

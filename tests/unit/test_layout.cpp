@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // layout.hpp: shape and stride arithmetic, compared with the offset of every element.
 #include <dlbridge/layout.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // lend.hpp: an imported tensor is exported again, and the struct describes the same memory.
 #include <dlbridge/lend.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // managed.hpp: managed_tensor owns a struct of either kind and calls its deleter exactly once.
 #include <dlbridge/managed.hpp>
 

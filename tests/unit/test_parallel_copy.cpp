@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // parallel_copy.hpp: a copy in parts equals that of a reference implementation, in any threads, and
 // no two parts write the same byte.
 #include <dlbridge/parallel_copy.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // requirement.hpp: device filters, and the text of a requirement.
 #include <dlbridge/requirement.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // shared.hpp: several owners of one tensor, the last of which frees it.
 #include <dlbridge/shared.hpp>
 

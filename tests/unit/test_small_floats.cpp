@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // types/small_floats.hpp: the numbers of 16 and 8 bits. tests/python/test_small_floats.py compares
 // all bit patterns with NumPy and ml_dtypes.
 #include <dlbridge/dlbridge.hpp>

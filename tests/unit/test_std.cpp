@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // bridges/std.hpp: standard containers and pointers become tensors, which a plain-C consumer reads.
 #include <dlbridge/bridges/std.hpp>
 #include <dlbridge/builder.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // stream.hpp: conversion between the stream integers of the protocol and streams, on each device.
 #include <dlbridge/stream.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tensor.hpp: tensor and tensor_span on tensors of a foreign producer.
 #include <dlbridge/any_tensor.hpp>
 #include <dlbridge/bridges/std.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // thread_exit.hpp: a thread that ends in a deleter is suspended, and the process goes on.
 #include <dlbridge/thread_exit.hpp>
 

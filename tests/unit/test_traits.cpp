@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // traits.hpp: dims, description, and the hooks of array_traits.
 #include <dlbridge/builder.hpp>
 #include <dlbridge/managed.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // validate.hpp: check_tensor refuses invalid tensors and accepts valid ones, however unusual.
 #include <dlbridge/managed.hpp>
 #include <dlbridge/validate.hpp>

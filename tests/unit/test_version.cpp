@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // version.hpp: the struct kind for a max_version, and the versions that dlbridge reads.
 #include <dlbridge/version.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // view.hpp: tensor_view reads the memory and the layout of a valid tensor.
 #include <dlbridge/managed.hpp>
 #include <dlbridge/validate.hpp>

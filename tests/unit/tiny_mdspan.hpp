@@ -1,5 +1,6 @@
 // tiny::mdspan: a small mdspan for standard libraries without one. It throws where the standard has
 // a precondition ([mdspan.layout]), so that a test detects what a hardened library would abort on.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The first of two translation units that include every header without Python.
 #include <dlbridge/dlbridge.hpp>
 #include <dlbridge/runtime.hpp>

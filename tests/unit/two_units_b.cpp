@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The second of two translation units that include every header without Python.
 #define I 1  // as <complex.h> of C does
 #include <dlbridge/dlbridge.hpp>

@@ -1,4 +1,5 @@
 // wide: a signed integer of 128 bits, which holds every product of two int64.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Without exceptions and RTTI every header without Python compiles, and raise calls
 // DLBRIDGE_ON_ERROR with the report.
 #include <cstdlib>

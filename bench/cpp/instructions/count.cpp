@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs each case of bench/py/cpp_instructions.py 1000 times at the ranks 0 to 8. Under callgrind it
 // writes one profile for each case and rank, and prints their names in the same order, and last the
 // compiler.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The Python module of grid: its classes are DLPack producers, from_dlpack imports any tensor.
 #include <algorithm>
 #include <cstddef>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The factory of the arrays that the conformance checks use."""
 
 from __future__ import annotations

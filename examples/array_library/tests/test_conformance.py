@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks grid as producer and consumer with python -m dlbridge conformance."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Exports and imports grid::array in C++, without Python.
 #include <cstdio>
 #include <utility>

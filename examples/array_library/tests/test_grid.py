@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Exchanges of grid's arrays with NumPy and PyTorch, on the same memory."""
 
 from __future__ import annotations

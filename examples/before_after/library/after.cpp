@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The same functions with dlbridge.
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,6 @@
 // nd::array: an array with a dtype and a rank that are known at run time, strides in bytes, a
 // device and shared memory. It does not use DLPack.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

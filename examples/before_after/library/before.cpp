@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The DLPack functions by hand, with dlpack.h only.
 #include <cstddef>
 #include <cstdint>

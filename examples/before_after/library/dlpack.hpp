@@ -1,4 +1,5 @@
 // The DLPack functions of the library, by hand (before.cpp) and with dlbridge (after.cpp).
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlpack/dlpack.h>

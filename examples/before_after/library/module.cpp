@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The Python module of the library, for the tests. It uses pybind11 only.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>

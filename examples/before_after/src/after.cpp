@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The same extension with dlbridge.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A small extension with pybind11 and dlpack.h only.
 #include <dlpack/dlpack.h>
 #include <pybind11/pybind11.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A DLPack producer in ctypes, which counts its capsules and the calls of their deleters."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The tables of README.md, and the lines of code that they state."""
 
 from __future__ import annotations

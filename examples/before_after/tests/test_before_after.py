@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks every row of the first table in README.md with both modules."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks every row of the second table in README.md with both versions of the library."""
 
 from __future__ import annotations

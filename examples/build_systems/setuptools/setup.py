@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # [setup]
 import dlbridge_headers
 from pybind11.setup_helpers import Pybind11Extension

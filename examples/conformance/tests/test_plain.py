@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Conformance of the library in pure Python: no rule fails, and two do not hold."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # [luma]
 # cython: language_level=3, cpp_locals=True, cdivision=True
 # distutils: language = c++

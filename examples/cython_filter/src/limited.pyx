@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # cython: language_level=3, cpp_locals=True
 # distutils: language = c++
 """A function of tensors in the limited API."""

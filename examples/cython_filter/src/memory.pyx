@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # [image]
 # cython: language_level=3, cpp_locals=True
 # distutils: language = c++

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Functions that are written in Cython, with the arrays of NumPy and PyTorch."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A function in the limited API, whose module serves every later Python."""
 
 from __future__ import annotations

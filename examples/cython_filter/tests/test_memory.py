@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Extension types that export their memory, with NumPy, PyTorch and dlbridge."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The program, and other objects in shared memory."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The program, which checks its own results, and that the probes detect a copy."""
 
 from __future__ import annotations

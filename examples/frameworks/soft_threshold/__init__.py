@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The soft threshold, for arrays of any library."""
 
 from __future__ import annotations

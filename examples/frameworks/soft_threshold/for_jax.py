@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The soft threshold as a function of JAX: jit, grad and vmap."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The soft threshold as an operator of PyTorch: autograd, torch.compile and torch.func."""
 
 from __future__ import annotations

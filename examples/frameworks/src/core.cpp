@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The soft threshold and its derivative, for arrays of any library.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The function of JAX, compared with the same in JAX's own operations."""
 
 from __future__ import annotations

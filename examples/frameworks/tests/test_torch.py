@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The operator of PyTorch, judged by PyTorch's own checks."""
 
 from __future__ import annotations

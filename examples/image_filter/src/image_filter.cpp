@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Filters for images of any array library. The functions import images as typed tensors without a
 // copy, and return images of the caller's library.
 #include <algorithm>

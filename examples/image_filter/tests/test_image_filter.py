@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The filters, called with arrays of three libraries."""
 
 from __future__ import annotations

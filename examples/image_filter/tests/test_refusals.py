@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Triggers every error message of refusals.txt and compares it."""
 
 from __future__ import annotations

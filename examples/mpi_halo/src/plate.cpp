@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The module plate: strips and their rows as DLPack producers, and one step of the computation on
 // tensors of any library.
 #include <algorithm>

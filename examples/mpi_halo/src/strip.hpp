@@ -1,5 +1,6 @@
 // strip: the rows of a plate that one process computes, with one row of each neighbour above and
 // below. It is independent of DLPack, MPI and Python, and counts its objects.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs the program on several processes; the program checks its own results."""
 
 from __future__ import annotations

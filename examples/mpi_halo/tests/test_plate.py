@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The module on one process: the step, lifetimes, and that the counters detect a copy."""
 
 from __future__ import annotations

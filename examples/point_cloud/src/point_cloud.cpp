@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Functions of point clouds, which run in the threads of OpenMP and without the GIL. Compiled
 // without OpenMP, they run in one thread.
 #include <dlbridge/pybind11.hpp>

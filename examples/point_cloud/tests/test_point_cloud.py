@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Results as NumPy computes them, and the progress of other threads during a call."""
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 // The functions and the class that the three extensions bind. They know nothing of the binding
 // library.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/python.hpp>

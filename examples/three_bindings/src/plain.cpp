@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The extension with Python's C API alone.
 #include <new>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The extension with nanobind.
 // [nanobind]
 #include <dlbridge/nanobind.hpp>

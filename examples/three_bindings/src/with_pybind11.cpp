@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The extension with pybind11.
 #include <dlbridge/pybind11.hpp>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """One test suite for one C++ core that three extensions bind."""
 
 from __future__ import annotations

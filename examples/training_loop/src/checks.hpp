@@ -1,4 +1,5 @@
 // The same requirements as those of with_dlbridge.cpp, for the extensions with PyTorch's C++ API.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,5 +1,6 @@
 // A step of gradient descent with momentum, as torch.optim.SGD makes it. Every extension binds this
 // function.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

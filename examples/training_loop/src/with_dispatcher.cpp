@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The step as an operator of PyTorch's dispatcher, torch.ops.training_loop.step.
 #include <torch/library.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The step bound with dlbridge, by def and by def_fast.
 #include <dlbridge/pybind11.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The step bound with PyTorch's extension API: pybind11 and the casters of <torch/extension.h>.
 #include <torch/extension.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Every binding trains as torch.optim.SGD does; the program prints a row for each."""
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 // array_traits and view_traits of Armadillo: export and view Mat, Col, Row and Cube, which are all
 // column-major.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // array_traits and view_traits of Eigen: export Matrix, Array, Map and Ref, and view a tensor as a
 // Map.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

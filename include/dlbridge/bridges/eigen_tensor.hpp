@@ -1,5 +1,6 @@
 // array_traits and view_traits of Eigen's unsupported tensors: export Tensor, TensorFixedSize and
 // TensorMap, and view a tensor as a TensorMap. They compile slower than eigen.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

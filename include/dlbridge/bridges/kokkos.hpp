@@ -1,5 +1,6 @@
 // array_traits and view_traits of Kokkos::View: export and view Views of any layout, in the memory
 // spaces that DLPack has device types for.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

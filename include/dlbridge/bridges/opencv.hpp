@@ -1,5 +1,6 @@
 // array_traits and view_traits of OpenCV: export, view and adopt tensors as cv::Mat and cv::Mat_,
 // with the channels as the last dimension.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <climits>

@@ -1,5 +1,6 @@
 // array_traits for the standard library: export std::vector, std::array, std::shared_ptr, through
 // with_shape smart pointers to T[], and through borrow memory that the caller keeps valid.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>

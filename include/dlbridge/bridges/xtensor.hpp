@@ -1,5 +1,6 @@
 // array_traits and view_traits of xtensor: export xarray, xtensor, xtensor_fixed and adaptors, and
 // view a tensor as an adaptor.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

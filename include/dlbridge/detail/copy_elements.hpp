@@ -1,5 +1,6 @@
 // copy_elements: copies elements that begin at byte addresses, by runs, transposed tiles or single
 // elements.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // gather_rows: copies rows of distant elements.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

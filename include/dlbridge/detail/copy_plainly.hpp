@@ -1,5 +1,6 @@
 // copy_plainly, copy_packed, build_for_copy and clear_unused_bits: copy without kernels, which not
 // every module needs to compile, and prepare the memory of a copy.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

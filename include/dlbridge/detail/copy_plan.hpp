@@ -1,5 +1,6 @@
 // copy_plan, plan_copy and for_each_row: describe a strided copy with few dimensions, and enumerate
 // its rows.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // copy_kernel and the register kernels: transpose a block of elements in registers, gather elements
 // by shuffles, and store past the cache.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // copy_runs and fill_rows: copy rows of contiguous and of equal elements.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // transpose_tiles and transpose_squares: copy a matrix whose columns become rows, by blocks that
 // registers transpose.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

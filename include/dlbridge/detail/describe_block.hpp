@@ -1,5 +1,6 @@
 // describe_block: writes the description of an array to the struct of a new tensor, or explains why
 // the description is refused.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

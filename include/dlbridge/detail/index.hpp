@@ -1,5 +1,6 @@
 // is_index and require_index: which types index a dimension, and the check of an index.
 // layer: tensors
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // api, decref: call Python's C API so that the end of the interpreter cannot unwind the caller.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #ifndef PY_SSIZE_T_CLEAN

@@ -1,5 +1,6 @@
 // steal_capsule, wrap_capsule: take the tensor out of a DLPack capsule, and make a capsule of a
 // tensor.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstring>

@@ -1,4 +1,5 @@
 // use_devices: installs the operations that order streams and copy tensors between devices.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

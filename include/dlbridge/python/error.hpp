@@ -1,4 +1,5 @@
 // set_error: raises a report as a Python exception of the class that exception_for chooses.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
 // ref, gil_hold, error_keeper, object_owner: manage references, the GIL and the pending exception.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <atomic>

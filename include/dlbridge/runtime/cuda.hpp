@@ -1,5 +1,6 @@
 // cuda, cuda_table, try_locate: look up the functions of the CUDA driver, and the device of an
 // address.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

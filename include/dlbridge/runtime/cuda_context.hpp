@@ -1,4 +1,5 @@
 // context_guard for CUDA: make contexts of CUDA current on a thread.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <atomic>

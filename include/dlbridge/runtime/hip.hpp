@@ -1,5 +1,6 @@
 // hip, hip_table, context_guard: look up the functions of the HIP runtime, and make its devices
 // current.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // prefetch, advise: move managed memory before it is used, and tell the driver how it will be used.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // order_after, host_wait: make a consumer's stream, or the host, wait for a producer's stream;
 // in_current_context prepares a stream for other threads.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

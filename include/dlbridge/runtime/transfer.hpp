@@ -1,5 +1,6 @@
 // transfer, transfer_into: copy a tensor into new or existing memory of a device or of the host, in
 // the order of a stream.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // transfer_async: copy a tensor into new memory without waiting for the copy.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // dtype_traits of std::complex: define the dtypes of std::complex<float> and std::complex<double>.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <complex>

@@ -1,5 +1,6 @@
 // is_real and converts_to: the dtypes of real numbers, and the conversions between them that
 // parameters make.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/abi.hpp>

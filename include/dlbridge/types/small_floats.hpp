@@ -1,5 +1,6 @@
 // float16, bfloat16 and the floats of 8 bits: store numbers of these dtypes, and convert them to
 // float and back.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

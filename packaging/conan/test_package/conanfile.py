@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Builds a program that depends on the package, and runs it."""
 
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Exports a vector, and reads it as a consumer with dlpack.h only.
 #include <dlbridge/dlbridge.hpp>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The C++ headers of dlbridge, with dlpack.h and a CMake package, for building extensions."""
 
 from __future__ import annotations

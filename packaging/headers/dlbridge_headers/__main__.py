@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The command line: python -m dlbridge_headers --include-dir | --cmake-dir."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The C++ API of <dlbridge/dlbridge.hpp> for Cython: owners, views and descriptions of tensors, without
 # Python.h. The doc comments of the headers describe each name.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The C++ API of <dlbridge/python.hpp> for Cython: arguments of functions, their results, and extension
 # types that export their memory. The doc comments of the headers describe each name. A function without
 # nogil requires the GIL. Refused tensors raise TypeError, other errors of dlbridge the exception of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Not verified: see README.md of the folder above.
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 set(VCPKG_BUILD_TYPE release)  # headers only

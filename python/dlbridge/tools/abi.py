@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reads, takes and creates DLPack capsules with ctypes.
 
 Nothing here calls dlbridge's importer or exporter, so the tools examine dlbridge as an independent

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Python's buffer protocol by ctypes: the fields of Py_buffer as the exporter filled them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Calls functions in a child process, so that a crash, a hang or output affects only that call.
 
 Needs a POSIX system; elsewhere the module can be imported, and a call raises an error.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Arrays and views of any layout, as capsules of ctypes tensors, for libraries that create none."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Passes tensors of every importable library to C++ and back, and reports the results.
 
 Each library runs in its own process, so that a crash, a hang or output on import affects only its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The device types of DLPack: the one table of them in the tools (spec 1.3)."""
 
 from __future__ import annotations

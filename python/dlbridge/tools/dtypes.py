@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The dtypes of DLPack: the one table of them in the tools (spec 1.4)."""
 
 from __future__ import annotations

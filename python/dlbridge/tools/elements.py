@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes values to memory and reads them back with the struct module alone.
 
 abi.py reads the structs of DLPack; this module reads the elements that they point to.

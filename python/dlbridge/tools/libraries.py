@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The table of libraries: how each one creates, exports, imports and reads an array.
 
 All tools and peer tests use a library through its row, and everything that they list about

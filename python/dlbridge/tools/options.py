@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The types of the tools' options, whose errors argparse prints, and errors of several options."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Standard output, standard error and files: any text can be written, and a reader may leave."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A progress bar on standard error, shown only where that is a terminal."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """pytest --dlpack MODULE:FACTORY: one test for every rule of DLPack, run in child processes.
 
 pytest loads this module wherever dlbridge is installed; it imports only pytest until the option is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The structs of dlpack.h for ctypes (spec 1.2), and the names and flags that belong to them.
 
 This is the only definition of these structs in Python: known/ contains it in the stand-alone

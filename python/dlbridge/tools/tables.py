@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Prints tables in a terminal: with rich where it is installed, in plain text otherwise."""
 
 from __future__ import annotations

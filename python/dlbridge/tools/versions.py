@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Compares versions without the package packaging; reads the version of DLPack."""
 
 from __future__ import annotations

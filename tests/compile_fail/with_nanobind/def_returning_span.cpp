@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // def refuses to return a span, which does not own its memory.
 // lines: 80
 // says: a tensor_span that is returned would outlive its memory

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // nanobind before 2.11 does not state which parameters accept None.
 // lines: 80
 // says: nanobind 2.11 or newer is required. Write nanobind>=2.11

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A span is valid only while the thread holds the GIL, which the guard of dlbridge releases too.
 // lines: 80
 // says: a tensor_span is borrowed while the GIL is held, and this call releases

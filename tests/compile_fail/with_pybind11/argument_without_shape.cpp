@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The shape stands before the constraints, also of a parameter.
 // lines: 80
 // says: the second template argument is shape<...> or dynamic_rank. Write

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // cast has no call during which a span would stay valid.
 // lines: 80
 // says: cast imports owning tensors: tensor, argument, any_tensor, managed_tensor

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A container of spans is borrowed as well, at any depth, so that the call cannot release the GIL.
 // lines: 80
 // says: a tensor_span is borrowed while the GIL is held, and this call releases

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The memory of a converted copy is aligned to 64 bytes.
 // lines: 80
 // says: a converted copy is aligned to 64 bytes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The elements of a temporary result would dangle.
 // says: dangles: keep it in a variable
 #include <dlbridge/pybind11.hpp>

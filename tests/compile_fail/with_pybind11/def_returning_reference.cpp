@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A tensor moves to its Python object, so that a function returns no reference to an argument.
 // lines: 80
 // says: a tensor is returned by value. Return one that a function takes by value with std::move

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The parameters of a generic lambda have no types.
 // lines: 60
 // says: State them instead of auto

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A tensor parameter is made for the call: no caller has an object that a reference could change.
 // lines: 80
 // says: a tensor parameter is no reference to a non-const object

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // def adds the function to those of its name, and pybind11's record of a sibling is incomplete.
 // lines: 80
 // says: def finds the other overloads of a name itself. Leave py::sibling out

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // No binding converts a view without an element type.
 // says: a tensor_view or a broadcast_span is neither a parameter nor a result
 #include <dlbridge/pybind11.hpp>

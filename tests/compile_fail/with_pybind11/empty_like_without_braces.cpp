@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Extents are one list.
 // says: extents are one list
 #include <dlbridge/pybind11.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An integer of 128 bits would be truncated. It is an integral type in the GNU dialect only.
 // std: gnu++17
 // lines: 80

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The same of def_fast.
 // lines: 80
 // says: a tensor is returned by value. Take it by value, and return std::move of it

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A fast function returns a tensor, a container of tensors, a number or nothing.
 // lines: 80
 // says: def_fast returns nothing, a number, a tensor or a container of

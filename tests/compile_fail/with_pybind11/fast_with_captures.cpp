@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A fast function has no memory for the captures of a lambda.
 // lines: 80
 // says: def_fast takes functions and lambdas that capture nothing

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // def_fast converts numbers only, so that a char would be an integer there and text with def.
 // lines: 80
 // says: def_fast converts no text of one character

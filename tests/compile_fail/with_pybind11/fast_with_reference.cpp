@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The caller has no C++ tensor that a non-const reference could modify.
 // lines: 80
 // says: take an argument by value or by const&

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // def_fast converts tensors, numbers and containers of tensors only.
 // lines: 80
 // says: def_fast takes tensors, numbers and containers of tensors

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The library of the results is stated by returns.
 // says: a library is no extra argument of def. Write dlbridge::returns
 // lines: 48

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A function returns a tensor by value. member_view or def_dlpack share the memory of a member.
 // lines: 80
 // says: a tensor is returned by value, moved out.*def_dlpack

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // pybind11 before 3.0 frees the tensors of a container before the call.
 // lines: 80
 // says: pybind11 3.0 or newer is required. Write pybind11>=3.0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An optional span is borrowed as well, so that the call cannot release the GIL.
 // lines: 80
 // says: a tensor_span is borrowed while the GIL is held, and this call releases

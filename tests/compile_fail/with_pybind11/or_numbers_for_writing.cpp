@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a function wrote to the copy of a list would be lost.
 // says: or_numbers<P> reads its elements, as what a function wrote .* would be lost. Write T const
 #include <dlbridge/python.hpp>

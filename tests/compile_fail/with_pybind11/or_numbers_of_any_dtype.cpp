@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Numbers have no dtype of their own, so that a parameter of any dtype cannot choose one.
 // says: or_numbers<P> copies numbers to elements of P. Write a P with an element type
 // lines: 48

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The caster of plain pybind11 refuses to return a span with the same message.
 // lines: 80
 // says: a tensor_span that is returned would outlive its memory

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A member_view keeps the object of the first parameter alive, which a copy of it is not.
 // lines: 80
 // says: a member_view keeps the Python object of the first parameter alive

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The same of a list, which pybind11 copies to a vector.
 // lines: 80
 // says: a member_view keeps the Python object of the first parameter alive

@@ -1,4 +1,5 @@
 // The functions of CUDA that the tests of the simulated driver call, and their fixture.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // The error codes that the tests of the simulated drivers compare with.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 enum : int {

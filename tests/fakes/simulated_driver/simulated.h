@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 /* The control interface of a simulated driver: kernels, pending operations, race reports, failures
    on demand, counters and configuration.
 

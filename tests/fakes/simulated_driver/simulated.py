@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Calls the simulated drivers through ctypes.
 
     driver = Driver("cuda")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A pytest fixture that runs tests in a process whose loader finds the simulated drivers.
 
 To use it, put this folder on sys.path and write in a conftest.py:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Stream capture: captured operations do not run, and forbidden calls invalidate the capture.
 #include "cuda_api.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Current contexts, and the handles that belong to a context.
 #include <thread>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The control interface: failures on demand, call counts, counters, names.
 #include <dlfcn.h>
 

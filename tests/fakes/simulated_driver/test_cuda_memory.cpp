@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory: access by the host, pointer attributes, and copies of every kind.
 #include <array>
 #include <numeric>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The order of streams: operations run late, and streams without a wait run first.
 #include <array>
 #include <thread>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Race reports: the driver reports a race if and only if a wait is missing.
 #include "cuda_api.hpp"
 

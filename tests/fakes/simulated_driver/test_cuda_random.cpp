@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random programs: without a race report, the bytes are those of sequential execution.
 #include <array>
 #include <random>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Several threads call one driver, and host callbacks run without its lock.
 #include <atomic>
 #include <future>

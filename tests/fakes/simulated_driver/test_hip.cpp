@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions of HIP, where they differ from CUDA's.
 #include <gtest/gtest.h>
 

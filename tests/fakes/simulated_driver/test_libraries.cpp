@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The libraries as their user opens them: by file name and symbol, both in one process, and the old
 // one.
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """simulated.py and simulated_fixtures.py, used as in the tests of any library."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs the checks and prints a line of JSON for each, then the table.
 
     python -m proof [--only NAME ...] [--seconds 540] [--json FILE] [--write]

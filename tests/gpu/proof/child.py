@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The child process of one check: python -m proof.child MODULE NAME FILE.
 
 It writes the result to the file, so what the check prints does no harm.

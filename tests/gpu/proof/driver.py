@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The CUDA driver by ctypes: contexts, streams, memory, and kernels that finish late.
 
 The simulated driver has kernels of its own, which take the place of those in PTX.

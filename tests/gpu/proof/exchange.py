@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A producer and a consumer of DLPack by ctypes, which share no code with dlbridge's exchanges."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The kernels of the proof, in PTX, which the driver compiles for its device."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A tensor whose content is written by a late kernel, and readers of it."""
 
 from __future__ import annotations

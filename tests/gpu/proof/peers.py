@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The libraries that have arrays on the GPU, where they are installed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The list of checks, and the exceptions with which a check ends early."""
 
 from __future__ import annotations

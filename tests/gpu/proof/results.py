@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The results of checks, and their Markdown page."""
 
 from __future__ import annotations

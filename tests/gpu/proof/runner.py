@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs each check in a process of its own, so that a crash or a hang costs only its row."""
 
 from __future__ import annotations

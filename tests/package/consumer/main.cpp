@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A C++ program without Python. It exports arrays to a plain-C consumer and imports a tensor of a
 // plain-C producer.
 #include <dlbridge/dlbridge.hpp>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # [config]
 include(CMakeFindDependencyMacro)
 find_dependency(dlbridge CONFIG)

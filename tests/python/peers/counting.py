@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Parametrizes test_exchange, counts the exchanges of each library, and writes a report."""
 
 from __future__ import annotations

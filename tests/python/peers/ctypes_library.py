@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Arrays in ctypes, of every layout and dtype, which count the deleter calls of their exports."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Exchanges with every library in both directions, and their results.
 
 expected.py has the expected results. The library itself or ctypes reads the values of every

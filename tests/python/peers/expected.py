@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The expected result of every exchange, in one table.
 
 By default an exchange shares the memory without a copy, keeps dtype and values, is writable, and

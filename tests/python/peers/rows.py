@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The libraries of the table in dlbridge.tools, and the extension modules of the tests."""
 
 from __future__ import annotations

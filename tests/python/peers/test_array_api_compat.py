@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """array-api-compat: its namespace for NumPy, and its functions on a Tensor."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """cuda.core: its views of CPU memory, which need no driver."""
 
 from __future__ import annotations

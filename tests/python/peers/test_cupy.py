@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """CuPy without a GPU: it refuses CPU tensors, and frees the refused ones.
 
 tests/gpu tests CuPy on a GPU.

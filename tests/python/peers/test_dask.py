@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Dask: blocks that are Tensors, computed and sent to another process by pickle protocol 5."""
 
 from __future__ import annotations

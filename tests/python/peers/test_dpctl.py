@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """dpctl up to 0.21, whose arrays have moved to dpnp."""
 
 from exchanges import test_exchange, test_the_table_names_what_there_is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Intel's XPU arrays (kDLOneAPI), on a SYCL device that is a CPU: exchanged both ways, not read."""
 
 from __future__ import annotations

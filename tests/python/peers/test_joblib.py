@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """joblib: Tensors in files, as arguments and results of workers, and as cache keys."""
 
 from __future__ import annotations

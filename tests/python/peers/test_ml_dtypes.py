@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """ml_dtypes: NumPy arrays of narrow floats and integers on the same memory."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """mpi4py: messages to and from the memory of a Tensor, as a buffer and by DLPack alone.
 
 One process sends to itself; `mpiexec -n 2 python -m pytest` of this file makes a ring of two.

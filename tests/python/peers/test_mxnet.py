@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """MXNet, which exchanges raw capsules only: for reading, for writing, and on foreign memory."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """nanobind: an extension that imports and exports every tensor as nb::ndarray."""
 
 from __future__ import annotations

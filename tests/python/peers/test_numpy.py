@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """NumPy 1 and 2: exchanges on the same memory in both directions, for every layout and dtype."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Paddle: the exchanges of the table."""
 
 from exchanges import test_exchange, test_the_table_names_what_there_is

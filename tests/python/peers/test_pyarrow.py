@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """PyArrow: the exchanges of Tensors, and its Arrays, which are immutable and one-dimensional."""
 
 from __future__ import annotations

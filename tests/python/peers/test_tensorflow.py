@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """TensorFlow: the exchanges of the table, and in child processes the calls that abort."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """tvm-ffi: the exchanges of the table, and a Tensor as an argument of its functions."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Arrays of dpctl and of dpnp that return to their own library through dlbridge.
 
 Both look up the allocation at `data` and add `byte_offset` themselves, so they must receive both as

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A module with the array API's functions asarray and from_dlpack."""
 
 from __future__ import annotations

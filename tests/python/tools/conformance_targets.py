@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Targets of the conformance tests: dlbridge's own Tensor, and factories that fail."""
 
 from __future__ import annotations

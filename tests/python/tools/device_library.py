@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A library on a GPU, real or simulated: sound producers and consumers, and planted defects.
 
 Each class is a factory, or a consumer, of its own. Without a stream of the caller they work on a

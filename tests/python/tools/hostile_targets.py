@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Targets that harm the process in which they run: what each does at import, or in __dlpack__."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Small libraries for the matrix, each with one behaviour, implemented with ctypes.
 
 A module that contains only `ROW = matrix_fakes.row(__name__)` is such a library.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A producer whose metaclass raises for every attribute of the type."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Producers with one planted fault each, and sound ones that differ from each other.
 
 Plain objects of ctypes: no library, so each fault is the only one. FAULTS: a name, a function that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Targets that follow the specifications in unusual ways: no rule may call them broken."""
 
 from __future__ import annotations

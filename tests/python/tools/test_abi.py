@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """DLPack by ctypes: the layout of dlpack.h, and reading without crashes."""
 
 from __future__ import annotations

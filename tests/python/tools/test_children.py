@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Calls in child processes: results, exceptions, output, crashes and hangs are reported."""
 
 from __future__ import annotations

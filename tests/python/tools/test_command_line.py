@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What all tools share: their output, its readers, the numbers in their options, and Ctrl-C."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The conformance engine on correct, incorrect and missing targets; the report; the plugin."""
 
 from __future__ import annotations

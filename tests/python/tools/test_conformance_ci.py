@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the CI of others reads: waivers, JUnit, annotations, a badge, the plugin's properties."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The helpers of the conformance probes: processes that end, references, readings, leaks."""
 
 from __future__ import annotations

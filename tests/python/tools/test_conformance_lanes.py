@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The two lanes of an examination: what each runs, and that they change no result."""
 
 from __future__ import annotations

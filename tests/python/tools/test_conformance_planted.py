@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The conformance tool finds what is planted in a library, and calls nothing broken that is sound.
 
 The library (planted/) does not use dlbridge, except for its definition of the structs. It is clean

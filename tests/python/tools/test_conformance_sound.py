@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The conformance tool accuses no target that follows the specifications in an unusual way."""
 
 from __future__ import annotations

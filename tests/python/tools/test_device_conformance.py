@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Stream order and device memory by the rules: our Tensor, and planted defects.
 
 They run on simulated GPUs, and from tests/gpu on a real one.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """doctor: its report of this machine, as text and as JSON."""
 
 from __future__ import annotations

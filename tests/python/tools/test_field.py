@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """docs/field.md and its details: what the generator makes of docs/field, and nothing else."""
 
 from __future__ import annotations

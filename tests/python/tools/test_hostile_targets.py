@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Hostile targets: the examination ends in time, and its report is true."""
 
 from __future__ import annotations

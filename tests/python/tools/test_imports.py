@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The modules of the tools import one another in one direction, without cycles."""
 
 from __future__ import annotations

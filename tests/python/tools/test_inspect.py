@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """dlbridge.inspect: all protocols, nothing consumed, no input trusted, and its command."""
 
 from __future__ import annotations

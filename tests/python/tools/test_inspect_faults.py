@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """inspect finds each planted fault, and calls no sound producer faulty."""
 
 from __future__ import annotations

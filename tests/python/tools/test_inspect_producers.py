@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What inspect reports for arrays of real libraries, compared with those libraries."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Lazy operations of PyTorch, which its exports do not include."""
 
 from __future__ import annotations

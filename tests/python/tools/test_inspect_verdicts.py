@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The verdicts of inspect, compared with the consumers themselves."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The known defects are exactly those of the installed libraries."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """matrix: every outcome is classified, and rendered in every form."""
 
 from __future__ import annotations

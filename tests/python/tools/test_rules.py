@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The rules of conformance: each has the sentence that it follows from, quoted word for word."""
 
 from __future__ import annotations

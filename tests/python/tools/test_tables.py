@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The tables of devices, dtypes and libraries: equal to the compiled module, and unique."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Types: what isinstance tells of dlbridge.typing, and annotations that programs evaluate."""
 
 from __future__ import annotations

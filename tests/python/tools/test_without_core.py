@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The tools in a copy of the package without the compiled module: they need only Python."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tensors of every kind and the real consumers, for test_inspect_verdicts.py.
 
 Runs in child processes, as some consumers crash.

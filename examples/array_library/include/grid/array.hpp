@@ -1,5 +1,6 @@
 // grid::array: an N-dimensional array with strides and reference-counted memory, independent of
 // DLPack.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Makes grid::array a DLPack producer and consumer.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <memory>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Calls the extension with arrays of NumPy and PyTorch."""
 
 from __future__ import annotations

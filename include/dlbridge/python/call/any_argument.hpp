@@ -1,5 +1,6 @@
 // any_argument: a tensor of any dtype and rank together with the library that its Python object
 // belongs to, which allocates and receives results whose dtype is known at run time.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <type_traits>

@@ -1,5 +1,6 @@
 // argument<T, shape<...>, ...>: a tensor parameter together with the library that its Python object
 // belongs to, which allocates and receives results.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

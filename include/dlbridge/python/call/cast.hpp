@@ -1,4 +1,5 @@
 // cast<P>: imports the tensor of any Python object, for functions that no binding library binds.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/python/call/detail/refusals.hpp>

@@ -1,4 +1,5 @@
 // container_argument<P>: one argument of one call that is a container of tensors.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

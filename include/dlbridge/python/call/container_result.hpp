@@ -1,4 +1,5 @@
 // give_container: converts a C++ container of tensors, a result, to a Python object.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

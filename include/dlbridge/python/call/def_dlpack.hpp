@@ -1,5 +1,6 @@
 // python::def_dlpack: makes a class that Python's C API defines a DLPack producer, by means of
 // array_traits.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // def_fast: binds a C++ function of tensors and numbers as a vectorcall function, at the cost of a
 // function written against the C API.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

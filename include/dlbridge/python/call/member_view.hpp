@@ -1,4 +1,5 @@
 // member_view: a result that refers to memory of an object and keeps the object alive.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <utility>

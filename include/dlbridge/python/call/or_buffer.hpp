@@ -1,4 +1,5 @@
 // or_buffer<P>: a tensor parameter that also accepts Python buffers, such as bytes and array.array.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <optional>

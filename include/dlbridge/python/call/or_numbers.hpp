@@ -1,4 +1,5 @@
 // or_numbers<P>: a tensor parameter that also accepts a number, and lists of numbers.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <optional>

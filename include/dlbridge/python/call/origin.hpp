@@ -1,5 +1,6 @@
 // origin: allocates tensors of the library that an argument came from, and converts tensors to its
 // objects.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

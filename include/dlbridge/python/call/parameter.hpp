@@ -1,4 +1,5 @@
 // parameter<P>: defines how a Python argument becomes a C++ parameter of type P.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <optional>

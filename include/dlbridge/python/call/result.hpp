@@ -1,5 +1,6 @@
 // give_result: converts a tensor that a C++ function returns to a Python object; returns: names its
 // library.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // tensor_argument: one tensor argument of one call, which it imports, checks and passes to C++.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // device_operations: holds the functions that order streams, wait for them and copy between
 // devices, which a module installs by use_devices.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <utility>

@@ -1,4 +1,5 @@
 // format_rows: lists the dtypes of Python's buffers and array interfaces, with their names there.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

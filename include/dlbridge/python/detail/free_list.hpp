@@ -1,4 +1,5 @@
 // free_list: keeps the memory of destroyed objects of one kind, for reuse.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

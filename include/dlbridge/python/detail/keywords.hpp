@@ -1,4 +1,5 @@
 // names, read_keywords: hold interned names, and read the keyword arguments of a vectorcall.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // optional_attribute, import_function, type_attribute, dict_item, classes_of, base_of: look up
 // attributes, functions of modules, and the bases of classes.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <utility>

@@ -1,4 +1,5 @@
 // read_device, read_version, read_copy, read_stream: read the arguments that Python callers pass.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

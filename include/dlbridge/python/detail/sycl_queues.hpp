@@ -1,4 +1,5 @@
 // queue_of, order_queues: stream= on oneAPI, where a stream is a queue object such as dpctl's.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // tensor_head: the first members of a Tensor, which functions of other modules read without a call.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/abi.hpp>

@@ -1,4 +1,5 @@
 // fill_buffer: exports a tensor through Python's buffer protocol.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // type_exchange_table: makes the C exchange table of a Python type from three operations of the
 // type.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

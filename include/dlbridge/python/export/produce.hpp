@@ -1,5 +1,6 @@
 // produce, read_export_request, device_pair: implement __dlpack__ and __dlpack_device__ of a
 // tensor.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <utility>

@@ -1,4 +1,5 @@
 // consume_described: imports memory by the buffer protocol or by an array interface.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // consume: imports the tensor of a DLPack producer, or of a raw capsule.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // consume_request: states what a consumer requests of a producer.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/device.hpp>

@@ -1,5 +1,6 @@
 // type_caster<P>: converts every tensor type for functions that plain nanobind binds, and for
 // nb::cast.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,6 @@
 // dlbridge::def_dlpack: makes a class that nanobind binds a DLPack producer, by means of its
 // array_traits.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <nanobind/nanobind.h>

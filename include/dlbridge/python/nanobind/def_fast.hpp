@@ -1,5 +1,6 @@
 // dlbridge::def_fast: binds a C++ function of tensors and numbers to a nanobind module without
 // nanobind's dispatcher.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <nanobind/nanobind.h>

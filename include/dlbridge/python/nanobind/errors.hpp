@@ -1,5 +1,6 @@
 // init: registers the translation of dlbridge::error with nanobind; with conversions between
 // nanobind's C++ exceptions and the pending Python exception.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,5 @@
 // cast, make_iterator: import tensors of any Python object, and iterate over tensors in Python.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <nanobind/nanobind.h>

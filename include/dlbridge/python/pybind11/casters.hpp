@@ -1,5 +1,6 @@
 // type_caster<P>: converts every tensor type for functions that plain pybind11 binds, and for
 // py::cast.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,5 +1,6 @@
 // dlbridge::def: binds a C++ function of tensors to a pybind11 module or class, with the extras of
 // pybind11's def; and def_static, def_property, def_property_readonly.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,5 +1,6 @@
 // dlbridge::def_dlpack: makes a class that pybind11 binds a DLPack producer, by means of its
 // array_traits.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <pybind11/pybind11.h>

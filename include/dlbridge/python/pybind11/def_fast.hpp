@@ -1,5 +1,6 @@
 // dlbridge::def_fast: binds a C++ function of tensors and numbers to a pybind11 module without
 // pybind11's dispatcher.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <pybind11/pybind11.h>

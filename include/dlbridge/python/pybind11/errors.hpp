@@ -1,5 +1,6 @@
 // init: registers the translation of dlbridge::error in a pybind11 module; with conversions between
 // pybind11's C++ exceptions and the pending Python exception.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <pybind11/pybind11.h>

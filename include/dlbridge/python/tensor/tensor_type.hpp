@@ -1,5 +1,6 @@
 // tensor_type, wrap_tensor: create the Python type Tensor with the DLPack protocol, and its
 // objects.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // plan_blocks, range_of: plan the copy of a strided tensor as blocks of rows of equal size, without
 // calling a driver.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // try_copy, try_copy_peer, try_copy_peer_block for CUDA: enqueue copies on a stream.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // device_copy, copy_stream: copy the elements of one tensor into another on a stream, by blocks of
 // rows or through host memory.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

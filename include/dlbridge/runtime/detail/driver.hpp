@@ -1,5 +1,6 @@
 // driver_function, driver_source: look up and call the functions of a driver, and report failed
 // calls.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <atomic>

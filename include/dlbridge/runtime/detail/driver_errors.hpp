@@ -1,5 +1,6 @@
 // driver_failure_rows: the error codes of the drivers, the reasons of refusals that they become,
 // and advice to the reader.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // stream_event: own an event of a driver, which other streams or the host wait for.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // shared_library: opens a shared library, preferably one that the process has already loaded, and
 // looks up its symbols.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

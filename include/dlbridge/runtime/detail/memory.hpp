@@ -1,5 +1,6 @@
 // driver_memory, try_record_stream, located: own memory that a driver has allocated until its last
 // use, and look up the device of memory.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // retired_list: keep what cannot be released yet, because operations still use it or because a
 // capture forbids the release.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // staging_pool: reuse blocks of pinned host memory, through which pageable memory is copied.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <atomic>

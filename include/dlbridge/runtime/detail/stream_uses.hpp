@@ -1,4 +1,5 @@
 // stream_uses: the streams whose operations use memory until it is freed.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <atomic>

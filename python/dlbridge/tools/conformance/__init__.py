@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Examines a library's producer and consumer by the rules of DLPack and of the array API.
 
 TARGET is MODULE:FACTORY, where FACTORY returns an object with __dlpack__; or the name of a library

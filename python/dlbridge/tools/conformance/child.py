@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs in the child process: opens the target once and runs probes on it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs the probes of a target in one or two lanes, and combines their outcomes by rule."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A lane: a child process in which the target is open, and probes run one after another."""
 
 from __future__ import annotations

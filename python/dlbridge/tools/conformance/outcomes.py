@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How a probe ends if its rule does not simply hold: a violation, or a reason to skip the rule."""
 
 from __future__ import annotations

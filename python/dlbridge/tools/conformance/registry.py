@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The registry of probes: each examines one rule of a target."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The results of an examination: the outcome of each rule, and the exit status of all of them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The target of an examination: a factory that creates producers, and a consumer function."""
 
 from __future__ import annotations

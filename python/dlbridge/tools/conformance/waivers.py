@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Waivers: violations that a project knows and accepts, read from a file, with their reasons.
 
 The file is JSON, or TOML where tomllib (Python 3.11) or the package tomli is there.

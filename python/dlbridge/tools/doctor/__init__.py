@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reports what this machine offers for exchanging tensors, what is missing, and advice.
 
 Every library is imported in its own process, so that a crash, a hang or output affects only its

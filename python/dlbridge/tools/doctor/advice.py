@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Advice for one machine, derived from the report."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Examines which parts of DLPack a library supports, in the process that imports it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Examines this machine apart from its libraries: Python, compilers, dlpack.h, drivers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Prints sections of rows in a terminal: aligned, wrapped, with headings; bold with rich."""
 
 from __future__ import annotations

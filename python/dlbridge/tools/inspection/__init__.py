@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """dlbridge.inspect and its command.
 
 reading: calls an object's protocols, and records the responses. cases: the tensors that some

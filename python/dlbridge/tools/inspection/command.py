@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reports what an object exports by each protocol, and which libraries accept it.
 
 EXPR is evaluated as Python in the namespace of MODULE, so inspect only trusted expressions. The

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How each library requests a tensor. What it does with the tensor is in cases/.
 
 A library whose requests have changed has a row for each kind of request, the oldest first.

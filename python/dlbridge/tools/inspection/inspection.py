@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Examines an object by all protocols: dlbridge.inspect and its result."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The known defects of libraries: versions, consequences, remedies, and a program for each.
 
 Each program was run before it was added, and runs again wherever its library is tested.

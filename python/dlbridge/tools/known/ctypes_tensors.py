@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """DLPack capsules created with ctypes: any fields, valid or not, and the values 0, 1, 2, ...
 
 Structs and memory are never freed, so that a late read or a double free is harmless; `freed`

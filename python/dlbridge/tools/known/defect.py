@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A defect of a library, and how to reproduce it in a process of its own."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A report of a defect in Markdown, to be filed with its project as it is."""
 
 from __future__ import annotations

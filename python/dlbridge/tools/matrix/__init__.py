@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Passes arrays of every library to every other library, and reports the results.
 
 Every importable library exports arrays of several dtypes, layouts and shapes to every other one.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Attributes a failing exchange to the producer or to the consumer.
 
 A consumer that raises is not always at fault: the producer may announce no device, describe other

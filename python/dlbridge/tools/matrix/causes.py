@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Groups failing exchanges by their cause: one fault of one library, seen in some exchanges."""
 
 from __future__ import annotations

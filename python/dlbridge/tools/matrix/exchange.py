@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """One exchange: passes an array of one library to another one. Runs in a child process."""
 
 from __future__ import annotations

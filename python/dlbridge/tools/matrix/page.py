@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The matrix as an HTML page: one self-contained file, readable without scripts."""
 
 from __future__ import annotations

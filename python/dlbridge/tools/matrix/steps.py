@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The progress of an exchange: printed by the child, read by the parent after a crash."""
 
 from __future__ import annotations

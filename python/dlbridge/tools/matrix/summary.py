@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Counts and groups the exchanges of a report, for the terminal, the page and the docs."""
 
 from __future__ import annotations

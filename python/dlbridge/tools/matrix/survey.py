@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The survey: runs every exchange between the libraries of some environments."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Prints the matrix in a terminal."""
 
 from __future__ import annotations

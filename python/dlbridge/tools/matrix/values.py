@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The values of arrays: numbers in nested lists, compared and counted."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory: allocation, registration and freeing, immediately or in stream order.
 #include <algorithm>
 

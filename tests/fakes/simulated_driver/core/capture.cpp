@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Stream capture: captured operations become nodes of a graph and do not run; some calls invalidate
 // the capture.
 #include <algorithm>

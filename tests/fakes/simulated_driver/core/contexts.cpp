@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Devices and contexts: retained primary contexts, peer access, and the destruction of what a
 // context owns.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The control interface: kernels, peek and poke, running pending operations, configuration.
 #include <cstring>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies, fills and host callbacks: which bytes they access, and how copies treat pageable memory.
 #include <cstring>
 

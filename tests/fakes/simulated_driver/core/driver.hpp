@@ -1,5 +1,6 @@
 // driver: the state of a simulated driver, under one lock, and the operations that CUDA's and HIP's
 // functions share.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <condition_variable>

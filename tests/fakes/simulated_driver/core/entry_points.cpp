@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Looks up entry points by name, and decides whether a call fails on demand.
 #include "entry_points.hpp"
 

@@ -1,4 +1,5 @@
 // entry_point: a function that a library exports, with its call count and its failures on demand.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

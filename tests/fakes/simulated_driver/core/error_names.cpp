@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table of error codes.
 #include "error_names.hpp"
 

@@ -1,4 +1,5 @@
 // error_name_row: the name of an error code in each driver, and its description.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include "status.hpp"

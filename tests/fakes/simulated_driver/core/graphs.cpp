@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Graphs: instantiation and launch. The operations of a launched graph run in the order of a
 // stream.
 #include "driver.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory files that are mapped twice: without access rights for the user of the driver, and with
 // read and write access for the driver.
 #include "memory_map.hpp"

@@ -1,5 +1,6 @@
 // memory_map: the memory of devices, which the host cannot access, and the host memory that the
 // driver has allocated or registered.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // context, stream, event, capture_sequence: the objects that handles refer to.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

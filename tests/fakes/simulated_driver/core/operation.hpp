@@ -1,4 +1,5 @@
 // operation: one item of a stream: its action, the bytes that it accesses and its dependencies.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // pointer_attribute: the attributes that CUDA and HIP report for an address, with their shared
 // numbers.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 namespace simulated {

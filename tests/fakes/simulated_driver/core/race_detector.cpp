@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Compares the accesses of an operation with those of earlier operations, by vector clocks.
 #include "race_detector.hpp"
 

@@ -1,5 +1,6 @@
 // race_detector: reports operations that access the same bytes, one of them writing, without a wait
 // that orders them.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The control interface: race reports, failures on demand, counters.
 #include <algorithm>
 #include <cstring>

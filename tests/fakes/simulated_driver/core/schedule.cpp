@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The schedule: operations run as late as possible, and an operation without a required wait runs
 // before the operation that it should wait for.
 #include <algorithm>

@@ -1,5 +1,6 @@
 // status: the error codes, with the numbers that CUDA and HIP share. driver_error: the exception
 // with which the simulated drivers return one.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 namespace simulated {

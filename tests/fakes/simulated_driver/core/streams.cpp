@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Streams and events: creation, lookup, waits, queries and destruction.
 #include <atomic>
 #include <tuple>

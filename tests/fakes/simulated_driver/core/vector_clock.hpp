@@ -1,5 +1,6 @@
 // vector_clock: for each timeline, the last of its operations that happens before the owner of the
 // clock.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>

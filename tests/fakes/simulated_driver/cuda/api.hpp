@@ -1,4 +1,5 @@
 // Common code of the functions of the CUDA driver: types, entry points and the context stack.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <vector>

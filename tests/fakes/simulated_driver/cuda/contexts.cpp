@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CUDA's functions of contexts: primary contexts, other contexts and the context stack of a thread.
 #include <map>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CUDA's functions of copies and fills.
 #include "api.hpp"
 

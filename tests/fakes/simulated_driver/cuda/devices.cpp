@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CUDA's functions of the driver, devices and errors.
 #include <cstdio>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CUDA's functions of memory: allocation, registration, freeing and pointer attributes.
 #include "../core/pointer_attributes.hpp"
 #include "api.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CUDA's functions that the old driver lacks: IDs of contexts, stream capture, graphs, green
 // contexts and stream-ordered memory.
 #include "api.hpp"

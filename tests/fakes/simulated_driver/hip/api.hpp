@@ -1,4 +1,5 @@
 // Common code of the functions of HIP: types, entry points, the current device, the last error.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include "../core/driver.hpp"

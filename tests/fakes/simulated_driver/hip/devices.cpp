@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // HIP's functions of the runtime, devices and errors.
 #include <cstdio>
 #include <utility>

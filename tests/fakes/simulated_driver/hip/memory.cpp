@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // HIP's functions of memory: allocation, registration, freeing, copies, fills and pointer
 // attributes.
 #include "../core/pointer_attributes.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // HIP's functions of streams, events and stream capture.
 #include "api.hpp"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The checks by subject; the order of the imports is the order of the table."""
 
 from __future__ import annotations

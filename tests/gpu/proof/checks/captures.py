@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Captures of streams into graphs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The conformance tool on the GPU: its rules of stream order, and the defects planted for it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Contexts: of threads without one, of other contexts, and of green contexts."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Copies between the host and the device: whole and strided, and how fast they are."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A program in C++ that includes the headers of the installed package."""
 
 from __future__ import annotations

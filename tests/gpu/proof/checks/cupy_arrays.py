@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """CuPy's arrays: zero-copy, one free, order with its streams, managed memory."""
 
 from __future__ import annotations

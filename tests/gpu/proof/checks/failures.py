@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Errors of kernels, destroyed objects, a reset, and a fork."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Memory that dlbridge allocated: when it is freed, who waits for that, and what remains."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reads by the host, which must wait for the stream of the memory."""
 
 from __future__ import annotations

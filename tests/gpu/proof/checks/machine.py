@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the machine has, and what dlbridge finds of it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The order of streams: a kernel that finishes late, and a reader on another stream."""
 
 from __future__ import annotations

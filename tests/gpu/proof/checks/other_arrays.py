@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """JAX, numba-cuda and cuda-core: zero-copy, and order where the library lets the user choose."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Memory that several processes use."""
 
 from __future__ import annotations

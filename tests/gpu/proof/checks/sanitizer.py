@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks under NVIDIA's compute-sanitizer."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Nanoseconds per call, beside PyTorch and CuPy."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """PyTorch's tensors: zero-copy, one free, order with its streams, captures, copies."""
 
 from __future__ import annotations

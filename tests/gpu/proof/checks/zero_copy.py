@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Exchanges without a copy, and where memory is."""
 
 from __future__ import annotations

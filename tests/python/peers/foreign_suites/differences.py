@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The tests of other libraries that do not pass through dlbridge as they pass natively, and why."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs nanobind's own test_ndarray.py on functions that have dlbridge's parameters.
 
 `python nanobind_suite.py MODULES FOLDER` downloads the sources of nanobind, and runs the file

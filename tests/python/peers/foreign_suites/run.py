@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs the DLPack tests of another library natively and through dlbridge.
 
 `python run.py dpctl FOLDER`, in an environment with that library, runs the tests that its wheel

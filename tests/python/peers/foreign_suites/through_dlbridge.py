@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A pytest plugin for the DLPack tests of dpctl and dpnp: every exchange passes through dlbridge.
 
     DLBRIDGE_ROLE=consumer pytest -p through_dlbridge --pyargs dpctl.tests.test_usm_ndarray_dlpack

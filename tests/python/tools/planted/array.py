@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The library's array: elements in memory, views, and the protocols that describe both."""
 
 from __future__ import annotations

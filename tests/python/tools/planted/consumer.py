@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """from_dlpack: asks a producer for a capsule, takes the tensor over, and makes an array of it."""
 
 from __future__ import annotations

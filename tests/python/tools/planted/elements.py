@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The element types of the library: how each is written, read, and named by the protocols."""
 
 from __future__ import annotations

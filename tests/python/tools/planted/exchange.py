@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The exchange table of the array type: the same exports and imports for callers in C."""
 
 from __future__ import annotations

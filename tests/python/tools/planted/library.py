@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The library as a target of the conformance tool: planted.library:make, from_dlpack, asarray."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Calls the library's C part and CPython's functions of capsules by ctypes."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The rows of what a test can plant in the library, and how one replaces the library's functions.
 
 The variable DLBRIDGE_PLANTED names the planted defect or variant, also in the child processes of a

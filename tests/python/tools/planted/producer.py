@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Exports an array: checks the request, fills a managed tensor, and puts it into a capsule."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 // annotation: writes the Python annotation of a container of tensors.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

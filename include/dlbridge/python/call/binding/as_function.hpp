@@ -1,5 +1,6 @@
 // as_function: a function object for a function, or for a pointer to a member function, and its
 // signature.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <type_traits>

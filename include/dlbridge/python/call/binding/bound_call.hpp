@@ -1,5 +1,6 @@
 // bound_call: one call of a C++ function that a binding library bound; it loads the arguments,
 // calls the function and converts the result.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // class_operations: the methods and the exchange table that make a class of a binding library a
 // DLPack producer, by means of its array_traits.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <memory>

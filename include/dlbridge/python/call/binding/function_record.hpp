@@ -1,5 +1,6 @@
 // function_record: the name, the parameter names, the result library and the binding flags of one
 // C++ function that def bound.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // function_state: the object that is the self of a Python function owns what the function calls
 // with, and is pickled as the module of the function.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <memory>

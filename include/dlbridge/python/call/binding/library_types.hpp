@@ -1,5 +1,6 @@
 // library_parameter and library_result: the types that a binding library converts in place of
 // tensors and containers of them.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <memory>

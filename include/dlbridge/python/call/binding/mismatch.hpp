@@ -1,4 +1,5 @@
 // set_mismatch: the TypeError of an argument that is no tensor and does not fit its parameter.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // overload_call: one call of several C++ functions of one name; it imports each tensor once for all
 // of them, and keeps the reasons of those that refuse.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

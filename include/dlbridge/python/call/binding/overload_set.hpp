@@ -1,5 +1,6 @@
 // overload_set: the Python function that calls the first of several C++ functions of one name that
 // accepts the arguments.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // refused_call: finds why a binding library refused a call before the C++ function could import its
 // arguments.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

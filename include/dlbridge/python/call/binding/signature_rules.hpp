@@ -1,5 +1,6 @@
 // require_signature: refuses to compile a function whose tensors cannot be passed, or whose spans
 // would outlive their memory.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <type_traits>

@@ -1,5 +1,6 @@
 // element_argument<T, Others>: converts one Python object to a tensor, a number, text, or a
 // container of such.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

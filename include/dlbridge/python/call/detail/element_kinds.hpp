@@ -1,4 +1,5 @@
 // element_kind: finds out how a C++ type that may contain tensors corresponds to Python objects.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>

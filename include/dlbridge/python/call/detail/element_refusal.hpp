@@ -1,4 +1,5 @@
 // element_refusal: states where in an argument an element does not fit, and why.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <utility>

@@ -1,5 +1,6 @@
 // element_argument of tuples, pairs, arrays and variants: converts Python objects to a fixed number
 // of elements, or to one of several types.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <array>

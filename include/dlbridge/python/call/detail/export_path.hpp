@@ -1,5 +1,6 @@
 // export_path: converts a managed tensor to an object of a library: by the exchange table of a
 // type, by NumPy's C API, by the library's from_dlpack, or as a Tensor.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

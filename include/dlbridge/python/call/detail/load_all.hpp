@@ -1,5 +1,6 @@
 // load_all loads the arguments of one call; add_reasons adds why they do not fit: the reason of
 // each, or the extents that disagree.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // agree_on_extents: checks that extents of the same name agree among the arguments of a call, and
 // states in a refusal which argument gave the extent.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // number_reader: makes a tensor of a Python number, or of lists, tuples and ranges of numbers.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

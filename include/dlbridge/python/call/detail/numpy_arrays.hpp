@@ -1,4 +1,5 @@
 // numpy_arrays: creates ndarrays by NumPy's C API, without the headers of NumPy.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // read_iterators: keeps the elements of the iterators among the arguments of one call, so that each
 // overload and each alternative reads the same ones.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <utility>

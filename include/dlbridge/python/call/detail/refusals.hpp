@@ -1,5 +1,6 @@
 // refusals: collects the reasons why the arguments of one call do not fit, and raises them in one
 // TypeError.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

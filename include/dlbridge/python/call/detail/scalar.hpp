@@ -1,5 +1,6 @@
 // scalar<T>: converts numbers between Python and C++ without narrowing an integer or truncating a
 // float.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

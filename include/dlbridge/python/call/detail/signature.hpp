@@ -1,5 +1,6 @@
 // signature_of: writes the Python signature of a C++ function of tensors, numbers and containers of
 // them, with annotations that state the requirements.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

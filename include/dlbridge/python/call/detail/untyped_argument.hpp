@@ -1,4 +1,5 @@
 // untyped_argument: holds the tensor of one argument of one call, and the exception of its import.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // consume_argument: imports an argument of an extension function by its __dlpack__, without a copy,
 // on its device; consume_for_host, for the CPU.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/device.hpp>

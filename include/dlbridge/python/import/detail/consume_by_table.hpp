@@ -1,5 +1,6 @@
 // consume_by_table: imports the tensor of an object by the exchange table of its type, with the
 // result that its __dlpack__ would have.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // call_dlpack: calls __dlpack__ of a producer with the keywords that are needed.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

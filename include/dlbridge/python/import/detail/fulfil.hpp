@@ -1,5 +1,6 @@
 // fulfil_request: moves an imported tensor to the requested device, or copies it, where the
 // producer did not.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

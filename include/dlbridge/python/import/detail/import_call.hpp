@@ -1,4 +1,5 @@
 // import_call: one import by __dlpack__, from the choice of the keywords to the tensor.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

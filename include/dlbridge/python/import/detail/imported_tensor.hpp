@@ -1,4 +1,5 @@
 // imported_tensor: holds the tensor of one argument during a call, lent or owned.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

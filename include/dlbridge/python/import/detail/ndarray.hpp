@@ -1,5 +1,6 @@
 // read_ndarray: reads the fields of a numpy.ndarray without a call, after a self-test of their
 // layout.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // negotiation: calls a producer's __dlpack__, and again with fewer keywords when the first
 // exception means that the producer may not support one.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <utility>

@@ -1,4 +1,5 @@
 // set_no_producer: the refusal of an object that has no __dlpack__, and what to pass in its place.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/error.hpp>

@@ -1,4 +1,5 @@
 // with_own_dims: gives an imported tensor a shape and strides that its library cannot change.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <atomic>

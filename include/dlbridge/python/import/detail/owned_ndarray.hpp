@@ -1,4 +1,5 @@
 // own_ndarray: makes a managed tensor on the memory of an ndarray.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

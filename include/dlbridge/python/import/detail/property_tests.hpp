@@ -1,5 +1,6 @@
 // property_tests: the properties of an object, such as requires_grad, for which its library's
 // __dlpack__ refuses a tensor that its exchange table exports, and how they are read.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // type_cache: caches what a Python type offers to a consumer.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // work_stream_of: finds the stream on which the library of an object currently works.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // check_of: the function that adds the reason why a parameter does not accept an argument.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,5 @@
 // bind: passes a C++ function with its extras to nanobind, and inserts its record.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,6 @@
 // bound_function: the function object that def passes to nanobind, and the casters of its arguments
 // and result.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,6 @@
 // bound_record: the parameters of one function that def bound and nanobind's scope of it; the list
 // of all records, in which a refused call finds the functions of its name.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <nanobind/nanobind.h>

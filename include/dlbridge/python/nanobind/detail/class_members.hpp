@@ -1,5 +1,6 @@
 // constructed_class, make_accessor, make_setter and insert_property: bind C++ functions as nb::new_
 // and as properties of a class.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,6 @@
 // element_casters, annotation_text: let containers of tensors hold what nanobind converts, and
 // annotate them.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <nanobind/nanobind.h>

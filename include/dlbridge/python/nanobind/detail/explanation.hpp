@@ -1,4 +1,5 @@
 // explain_refusals: lets the calls of a function that def bound state why nanobind refused them.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,5 @@
 // extras: which extra arguments of def are its own, guards, names of parameters or a docstring.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,5 @@
 // write_record: writes what the extras and the parameter types of a function state into its record.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,5 @@
 // library_refusal: finds the reasons why nanobind refused a call of a function that def bound.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <nanobind/nanobind.h>

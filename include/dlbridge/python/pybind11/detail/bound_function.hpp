@@ -1,5 +1,6 @@
 // bound_function: the function object that def passes to pybind11, and the casters of its arguments
 // and result.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <pybind11/pybind11.h>

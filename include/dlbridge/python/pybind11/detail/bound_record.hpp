@@ -1,5 +1,6 @@
 // bound_record: a function_record with pybind11's record of the same function, and the checks by
 // which a refused call finds its reasons.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <pybind11/pybind11.h>

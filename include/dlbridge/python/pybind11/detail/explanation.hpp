@@ -1,4 +1,5 @@
 // explain_refusals: replaces pybind11's refusals of calls, which name no argument, by the reasons.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <pybind11/pybind11.h>

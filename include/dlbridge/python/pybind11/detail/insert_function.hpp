@@ -1,5 +1,6 @@
 // insert_function: adds a Python function to its module or class, as the first of its name or as a
 // further overload.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <atomic>

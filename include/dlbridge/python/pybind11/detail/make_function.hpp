@@ -1,5 +1,6 @@
 // make_function: makes the Python function of a C++ function of tensors, with the extras of
 // pybind11's def.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <pybind11/pybind11.h>

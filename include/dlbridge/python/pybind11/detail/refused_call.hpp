@@ -1,4 +1,5 @@
 // add_call_reasons: finds the reasons why pybind11 refused a call of a function that def bound.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <pybind11/pybind11.h>

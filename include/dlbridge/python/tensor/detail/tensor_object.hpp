@@ -1,4 +1,5 @@
 // tensor_object: defines the object of a Tensor, its creation, sharing and destruction.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // truth_of_tensor: implements bool(tensor) for a tensor of one element.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

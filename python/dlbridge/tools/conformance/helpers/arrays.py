@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The arrays that producers are examined with: shapes, dtypes, views, and arrays with a past."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Calls of a consumer with producers of ctypes tensors."""
 
 from __future__ import annotations

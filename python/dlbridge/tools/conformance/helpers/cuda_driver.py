@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The CUDA driver by ctypes: memory, streams, order between them, and work that finishes late.
 
 A driver that simulates CUDA, in place of libcuda.so.1, runs its own late work.

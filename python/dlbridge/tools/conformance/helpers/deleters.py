@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Counts and calls deleters: on threads without the GIL, and after the interpreter's end."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reads, writes and allocates the memory that an examination uses, on the host or on a GPU.
 
 A process examines one target on one device: that of select().

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Judges imports of tensors: read correctly, accepted, or refused."""
 
 from __future__ import annotations

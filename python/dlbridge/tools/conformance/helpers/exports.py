@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Helpers for probes of producers: exports a capsule, and reads the memory of its tensor."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A reference for views: numbers in memory with strides, in Python alone."""
 
 from __future__ import annotations

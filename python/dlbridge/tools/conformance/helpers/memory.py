@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Measures the memory of this process, and what calls leave behind."""
 
 from __future__ import annotations

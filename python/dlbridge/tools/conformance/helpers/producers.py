@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Producers of ctypes tensors, with which consumers are examined."""
 
 from __future__ import annotations

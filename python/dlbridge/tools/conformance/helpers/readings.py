@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What an array tells of itself without DLPack: its numbers, its shape, and its memory."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Counts the references to an array, and to what it refers to."""
 
 from __future__ import annotations

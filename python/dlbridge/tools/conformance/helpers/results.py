@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reads what a consumer returns: values, dtype, address, and marks of read-only memory."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Elements of each dtype, with values that differ where one dtype is taken for another."""
 
 from __future__ import annotations

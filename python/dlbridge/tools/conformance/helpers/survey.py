@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Exports many arrays in every way, and keeps what was seen for the rules that judge it.
 
 The survey runs once in a process. Each array is exported as soon as it exists, and again after all

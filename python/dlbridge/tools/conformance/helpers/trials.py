@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tries an import in another process first, where it may end the process.
 
 On the CPU this is a forked process. A GPU cannot be used in one, so that a new process opens the

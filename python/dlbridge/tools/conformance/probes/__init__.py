@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes, by subject. Each module registers its own when it is imported."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of elements: the memory that a tensor describes, and the numbers in it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of copies: copy=True, copy=False, and what IS_COPIED promises."""
 
 from __future__ import annotations

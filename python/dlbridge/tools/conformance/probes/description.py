@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of a tensor's fields: device, shape, strides, dtype, alignment."""
 
 from __future__ import annotations

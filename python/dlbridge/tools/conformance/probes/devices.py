@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of devices: memory that the consumer does not support is refused, and never read."""
 
 from __future__ import annotations

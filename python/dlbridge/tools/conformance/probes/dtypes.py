@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of dtypes: elements keep their type and their values, or are refused."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of the exchange table of a type, S-03 and S-17 to S-20."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of flags: read-only memory, and the bits that no version defines."""
 
 from __future__ import annotations

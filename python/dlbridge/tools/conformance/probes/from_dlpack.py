@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of from_dlpack and asarray: keywords, exceptions and copies, S-09 and S-11 to S-16."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of layouts: how consumers read offsets, strides, shapes and addresses."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of leaks that some exports have: of a dtype, a layout or a size, and of refusals."""
 
 from __future__ import annotations

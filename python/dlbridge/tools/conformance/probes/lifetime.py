@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of capsules and deleters: when and on which thread they free a tensor."""
 
 from __future__ import annotations

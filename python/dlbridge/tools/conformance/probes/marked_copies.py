@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of marked copies: what is flagged IS_COPIED, and what is not."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of negotiation: what consumers ask for, and which structs they accept."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of S-04 and S-06 to S-08: other protocols, small dtypes, and both structs."""
 
 from __future__ import annotations

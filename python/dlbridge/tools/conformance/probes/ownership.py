@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of ownership: a tensor keeps its memory, and leaves nothing behind."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of the protocol: the methods, their results and their keywords."""
 
 from __future__ import annotations

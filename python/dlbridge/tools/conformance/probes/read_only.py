@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of C-13: what consumers with read-only arrays do with read-only memory."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of refusals: what is refused is freed exactly once."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of release: who calls the deleter, how often, and what keeps the memory alive."""
 
 from __future__ import annotations

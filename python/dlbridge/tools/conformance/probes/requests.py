@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of requests: devices, streams, and content that DLPack cannot describe."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of sharing: imports leave nothing, copies of an object, forks and cycles."""
 
 from __future__ import annotations

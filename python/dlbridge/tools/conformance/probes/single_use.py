@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of single use: races for one capsule, and capsules that were used before."""
 
 from __future__ import annotations

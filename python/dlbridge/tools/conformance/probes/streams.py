@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Probes of streams: what a consumer passes, and what is finished when work on it runs.
 
 Order is examined with late work: a kernel that writes the array after some time. Where nothing

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of threads and of several exports at once."""
 
 from __future__ import annotations

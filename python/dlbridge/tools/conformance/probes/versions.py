@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of versions: what a request of a version returns."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The probes of what a result is used for: views of it, and exports."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The report as a badge: the JSON that shields.io reads from an address, its endpoint badge."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The violations as workflow commands of GitHub Actions, which shows them as annotations."""
 
 from __future__ import annotations

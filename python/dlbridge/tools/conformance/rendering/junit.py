@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The report as JUnit XML, for Jenkins, GitLab and others that show the results of tests."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The report for terminals: failures and warnings in full, the rest in lines, and a summary."""
 
 from __future__ import annotations

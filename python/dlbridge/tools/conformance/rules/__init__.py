@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The rules of conformance, with the sentences of the standards that they follow from."""
 
 from __future__ import annotations

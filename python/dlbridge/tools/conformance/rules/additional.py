@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The additional rules: streams, the exchange table, from_dlpack and asarray, other protocols."""
 
 from __future__ import annotations

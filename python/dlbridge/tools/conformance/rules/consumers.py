@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The rules of consumers: how from_dlpack asks for a tensor, and how it reads one."""
 
 from __future__ import annotations

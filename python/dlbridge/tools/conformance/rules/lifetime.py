@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The rules of lifetime and threads, of producers and of consumers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a rule is, and how severe its violation is under a version of the array API."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The rules of producers: __dlpack__, __dlpack_device__, and the contents of a capsule."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The table of rules in Markdown, which docs/conformance.md contains."""
 
 from __future__ import annotations

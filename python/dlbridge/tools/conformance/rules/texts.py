@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The sentences of the standards that rules and known defects cite, word for word, each once.
 
 " ... " stands for words that are left out. `since` is the first release that has the sentence: for

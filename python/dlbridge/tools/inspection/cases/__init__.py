@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The properties of a tensor that some consumer does not accept, and how each consumer reacts.
 
 One row for each case: its condition, its description, and the reaction of each consumer. Oddities

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A case: a property of a tensor, its description, and the reaction of every consumer."""
 
 from __future__ import annotations

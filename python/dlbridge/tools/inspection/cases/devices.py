@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Cases of the device, observed with CPU builds; DEVICE where another build accepts it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Cases of the dtype: those that DLPack does not define, and those that some libraries lack."""
 
 from __future__ import annotations

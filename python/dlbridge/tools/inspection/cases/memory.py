@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Cases of the data pointer: NULL, offset, alignment; of deleter, access and flags."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Cases of ndim, shape and the pointers to shape and strides."""
 
 from __future__ import annotations

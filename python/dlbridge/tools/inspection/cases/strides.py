@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Cases of the strides: NULL, negative, broadcast, gaps, permuted, strides of extents of 1."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks of a producer that compare several protocols: one function for each oddity."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks that compare what the protocols of one object say: dtype, shape, bounds, access."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Differences between the protocols of one object."""
 
 from __future__ import annotations

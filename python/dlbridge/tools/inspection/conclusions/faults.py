@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The sentences of the signs that the readers report: one row for each kind."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What follows from an observation: differences, verdicts and oddities."""
 
 from __future__ import annotations

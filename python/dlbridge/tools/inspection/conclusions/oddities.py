@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Oddities of a tensor or of its producer, and the consumers that they affect."""
 
 from __future__ import annotations

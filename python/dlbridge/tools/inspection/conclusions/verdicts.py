@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Predicts what each consumer does with an object, from its requests and its reactions."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Drops an object while its capsule is alive: shape, strides and values must stay.
 
 The caller passes a function that creates the object anew, so that nothing else refers to it. Freed

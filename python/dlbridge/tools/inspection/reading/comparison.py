@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Compares the elements that the protocols give with those that the object itself gives."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A tensor as one protocol describes it, and the properties that follow from the description."""
 
 from __future__ import annotations

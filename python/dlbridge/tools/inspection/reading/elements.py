@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reads the elements of a description from host memory: all of a small tensor, some of a large one.
 
 The memory may be unreadable, or freed; nothing here dereferences an address itself.

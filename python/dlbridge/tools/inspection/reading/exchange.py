@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The protocol of the exchange table: calls the two functions that describe an object."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The protocol's methods: __dlpack_device__, and __dlpack__ with several combinations of keywords.
 
 Every capsule is read and dropped without being consumed: its destructor frees the tensor.

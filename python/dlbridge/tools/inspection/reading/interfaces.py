@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The other protocols: the buffer protocol and the two array interfaces."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Arithmetic on shapes and strides: order, reach, overlap.
 
 All numbers are integers of Python and count elements, so that invalid extents cannot overflow.

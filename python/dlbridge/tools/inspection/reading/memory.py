@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Examines memory that may not be readable: whether it is code, and its first values."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The observation of one object: what it is, and its responses by every protocol."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Calls every protocol of an object, and records its responses."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reads the elements of an object by its own methods: tolist(), indexing, or conversion to NumPy.
 
 They are independent of the object's exports, so that the exports can be compared with them.

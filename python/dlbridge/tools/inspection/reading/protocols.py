@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The protocols by which an object describes its tensor, and their responses."""
 
 from __future__ import annotations

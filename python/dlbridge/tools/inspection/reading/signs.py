@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a look found, before it is judged: one sign for each comparison that failed."""
 
 from __future__ import annotations

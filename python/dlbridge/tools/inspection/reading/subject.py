@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The object under inspection: its type, its methods, and its properties outside DLPack."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Compares exports that are alive at the same time: capsules, copies, keywords, references.
 
 Addresses of exports that are freed in between say nothing, as the allocator reuses them. A capsule

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The findings as text, HTML, SVG and plain values."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The inspection in words, for text and HTML: properties of the tensor, responses, counts."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """HTML: a block for notebooks of an inspection or of a Tensor, and a page."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A picture of the memory: a grid of cells in the order of addresses, with the element at each.
 
 The picture is drawn from the layout, without reading memory. text.py and svg.py render it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The picture of the memory as SVG: cells as boxes, and an arrow along the first elements."""
 
 from __future__ import annotations

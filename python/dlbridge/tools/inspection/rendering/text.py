@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The inspection in a terminal: plain, or with rich's colours."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The known defects, one file for each library."""
 
 from __future__ import annotations

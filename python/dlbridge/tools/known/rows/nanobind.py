@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The known defects of nanobind, whose programs need a C++ compiler."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The known defects of tvm-ffi."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 // read_dtype: reads the dtype that a Python caller passes.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

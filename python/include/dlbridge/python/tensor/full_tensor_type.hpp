@@ -1,4 +1,5 @@
 // full_tensor_type: completes Tensor with attributes, indexing, elements, buffers and pickling.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/python/export/buffer.hpp>

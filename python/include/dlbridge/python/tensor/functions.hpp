@@ -1,5 +1,6 @@
 // module_functions: defines the Python functions from_dlpack, as_tensor, to_dlpack, from_pointer
 // and empty.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // text_types, to_python: create the Python types dtype and device, which derive from str, and their
 // objects.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The planted defects, by subject. Importing the package fills planting.DEFECTS."""
 
 from __future__ import annotations

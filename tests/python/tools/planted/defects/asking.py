@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Defects in how from_dlpack asks a producer, and in what it does with the answer."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Defects of from_dlpack that need two conditions at once, or many elements."""
 
 from __future__ import annotations

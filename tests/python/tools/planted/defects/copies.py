@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Defects in the copies of __dlpack__ and asarray: missing ones, shared ones, wrong ones."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Defects in the DLTensor of an export: device, shape, strides, element type, address."""
 
 from __future__ import annotations

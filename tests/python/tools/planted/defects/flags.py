@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Defects in the flags of versioned capsules."""
 
 from __future__ import annotations

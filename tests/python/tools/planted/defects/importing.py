@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Defects in how from_dlpack reads a tensor: version, device, element type, layout, address."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Defects in the exports of large arrays, and of several arrays at the same time."""
 
 from __future__ import annotations

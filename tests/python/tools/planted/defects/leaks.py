@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Defects that leave memory or references behind some exports only, or behind some refusals."""
 
 from __future__ import annotations

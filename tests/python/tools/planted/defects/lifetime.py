@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Defects in the lifetime of exports: destructors, deleters, what is kept and what is freed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Defects of exports that were requested with dl_device, the device of the array itself."""
 
 from __future__ import annotations

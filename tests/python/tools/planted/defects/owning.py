@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Defects in what from_dlpack owns: refusals, deleters, views of the result, its re-export."""
 
 from __future__ import annotations

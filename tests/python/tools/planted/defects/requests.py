@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Defects in how __dlpack__ and __dlpack_device__ answer a request."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Helps defects to spoil a managed tensor after the library has filled it."""
 
 from __future__ import annotations

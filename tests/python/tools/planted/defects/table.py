@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Defects in the exchange table of the array type."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The planted variants: behaviour that differs from the library's, and that the standards permit.
 
 Importing the package fills planting.VARIANTS.

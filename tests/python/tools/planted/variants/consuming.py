@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The variants of consumers: what differs, and the sentence of the standard that permits it.
 
 Where no sentence does, the row says that none forbids it.

@@ -1,4 +1,5 @@
 // tensor_attributes: lists the attributes of Tensor.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/abi.hpp>

@@ -1,4 +1,5 @@
 // from_pointer, empty: create a Tensor on memory whose address the caller has, and on new memory.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // element_value: reads one element in host memory as a Python number.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // from_dlpack, as_tensor: import an object to a Tensor, by the first way that serves it.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // long_copy, copy_without_gil: let other Python threads run while many bytes are copied on the
 // host.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // tensor_methods: lists the methods of the package's Tensor.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/abi.hpp>

@@ -1,4 +1,5 @@
 // get_shape and others: compute the attributes of Tensor that its description states.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // to, copy, ravel: move a Tensor to another device, and copy it.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/device.hpp>

@@ -1,4 +1,5 @@
 // tensor_length, tensor_at, tensor_subscript: implement len, indexing and iteration of a Tensor.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // __array__, numpy, __array_interface__, __numpy_dtype__: give NumPy the elements of a Tensor.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // reduce_method: pickles a Tensor.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

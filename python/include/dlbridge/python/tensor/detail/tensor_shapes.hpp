@@ -1,5 +1,6 @@
 // T, mT, permute, reshape and view: describe the elements of a Tensor by other dimensions or
 // another dtype, without a copy.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // synchronize, record_stream, __cuda_stream__: give Python code the stream on which the elements of
 // a Tensor are ready, wait for it, and keep the memory for another one.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // show_tensor: describes a Tensor in one line, with its elements if they are few; the picture of
 // its memory for notebooks.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // item, tolist, tobytes, int, float, complex and index of a Tensor: read its elements on the host.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

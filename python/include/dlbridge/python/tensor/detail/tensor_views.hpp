@@ -1,4 +1,5 @@
 // make_view: creates a Tensor on the memory of another one, under another description.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>
