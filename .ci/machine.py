@@ -234,9 +234,10 @@ def make_tools() -> Path:
 
 
 def show_interpreters() -> None:
-    """Lets nox find every CPython that pyenv has, beside those on PATH."""
+    """Lets nox find every CPython that pyenv has, beside those on PATH. A program that pyenv starts
+    finds its own version alone."""
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    if os.access(root, os.X_OK) and "PYENV_VERSION" not in os.environ:
+    if os.access(root, os.X_OK):
         found = sorted(each.parents[1].name for each in root.glob("versions/3.*/bin/python3"))
         own = ".".join(map(str, sys.version_info[:3]))
         found.sort(key=lambda name: name != own)  # python3 stays the one that runs
