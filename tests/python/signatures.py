@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from rows import JAX_IS_VERSIONED
+
 
 @dataclass(frozen=True)
 class Array:
@@ -34,6 +36,11 @@ class Refusal:
 
     message: str
     type: type[Exception] = TypeError
+
+
+# Writable parameters refuse JAX's arrays once JAX marks them as read-only.
+READ_ONLY = Refusal("… writable; got float32[2] on cpu, read-only: writability differs. …")
+JAX_IS_READ_ONLY = {"jax": READ_ONLY} if JAX_IS_VERSIONED else {}
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,7 @@ ROWS = (
                 (Array([1, 2]), 7.0),
                 None,
                 after=(Array([7, 7]), 7.0),
+                by=JAX_IS_READ_ONLY,
             ),
         ),
     ),
@@ -387,7 +395,14 @@ ROWS = (
         "fill_all",
         "void(std::vector<tensor_span<float, ...>> const& xs, float value)",
         ("list", "writable", "borrowed"),
-        (Call(([Array([1, 2]), Array([3])], 7), None, after=([Array([7, 7]), Array([7])],)),),
+        (
+            Call(
+                ([Array([1, 2]), Array([3])], 7),
+                None,
+                after=([Array([7, 7]), Array([7])],),
+                by=JAX_IS_READ_ONLY,
+            ),
+        ),
     ),
     Row(
         "plus",

@@ -19,6 +19,7 @@ import pytest
 from cpython_build import FREE_THREADED
 
 import dlbridge
+from rows import JAX_IS_VERSIONED
 
 PEERS = [name for name in ("numpy", "torch") if importlib.util.find_spec(name)]
 MODULES = [name for name in ("extension", "nanobind_extension") if importlib.util.find_spec(name)]
@@ -806,6 +807,9 @@ def test_a_read_only_result(extension: Any) -> None:
     result = extension.constants(FLOATS)
     assert (result.tolist(), result.flags.writeable) == ([1, 2], False)
     jax = pytest.importorskip("jax")
+    if JAX_IS_VERSIONED:
+        assert extension.constants(jax.numpy.ones(3)).tolist() == [1, 2]
+        return
     with pytest.raises(BufferError, match="Return a copy, such as copy_of") as raised:
         extension.constants(jax.numpy.ones(3))
     assert "expected writable memory" in str(raised.value.__cause__)

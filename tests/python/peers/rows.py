@@ -9,6 +9,7 @@ from typing import Any
 from dlbridge.tools import elements
 from dlbridge.tools.libraries import LIBRARIES as TABLE
 from dlbridge.tools.libraries import Library, values_in
+from dlbridge.tools.versions import reaches
 
 VERSION = (1, 0)
 
@@ -31,6 +32,16 @@ NANOBIND = Library(
 )
 
 LIBRARIES = {**TABLE, "nanobind": NANOBIND}
+
+
+def is_from(name: str, first: str) -> bool:
+    """Whether the installed version of a library is the first one or newer; so is the newest, which
+    counts where none is installed."""
+    version = TABLE[name].version
+    return version is None or reaches(version, first)
+
+
+JAX_IS_VERSIONED = is_from("jax", "0.12.0")  # it also marks its exports as read-only
 
 
 def load(name: str) -> Any:

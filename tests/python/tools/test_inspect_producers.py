@@ -11,11 +11,9 @@ import dlbridge
 from dlbridge.tools import libraries
 from dlbridge.tools.inspection.inspection import Inspection
 from dlbridge.tools.libraries import CASES, Case, Library
-from dlbridge.tools.versions import reaches
+from rows import JAX_IS_VERSIONED
 
 LIBRARIES = libraries.LIBRARIES
-# Whether the JAX that the verdicts describe requests versioned capsules, and exports them.
-JAX_IS_VERSIONED = reaches(LIBRARIES["jax"].version or "9999", "0.12.0")
 # The faults that a look finds in the newest releases; nothing else may be reported.
 KNOWN = {
     "torch": {"copy is not marked"},
