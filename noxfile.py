@@ -37,7 +37,7 @@ import builds
 import machine
 import package
 import summary
-from environments import ALL, NEWEST, PEERS, QUICK, TOOLS, Peers
+from environments import FEW_TOOLS, NEWEST, PEERS, QUICK, TOOLS, Peers
 
 INSTALLER = "DLBRIDGE_INSTALLER"  # uv or virtualenv
 
@@ -353,7 +353,7 @@ def python(session: nox.Session, name: str) -> None:
 
 # Newer than the Python of Debian 12, for which some libraries have no new releases any more.
 NEWER = [each for each in ("3.14", "3.13", "3.12") if machine.has_interpreter(each)]
-TODAY = Peers("today", NEWEST, ALL)
+TODAY = Peers("today", NEWEST, FEW_TOOLS)
 
 
 def test_with(session: nox.Session, peers: Peers, *others: str) -> None:

@@ -34,6 +34,7 @@ class Peers:
 
 
 ALL = ("tests/python", "--ignore=tests/python/test_soak.py")  # the session soak repeats more often
+FEW_TOOLS = (*ALL, "--ignore-glob=*/tools/test_[!ik]*")  # inspect and known only
 TABLE = ("test_exchange", "test_the_table_names_what_there_is")
 TABLE_OF_NUMPY = tuple(f"tests/python/peers/test_numpy.py::{name}" for name in TABLE)
 NEWEST = ("numpy", "ml_dtypes", "jax", "array_api_strict", "tvm_ffi", "pybind11_stubgen")
@@ -41,8 +42,7 @@ PEERS = [
     # `quick` has run its tests with the same NumPy and PyTorch.
     Peers("newest", (*NEWEST, "torch"), (*ALL, *(f"--ignore={each}" for each in QUICK)),
           torch=True, longest=True),
-    Peers("numpy-1", ("numpy",),  # has no max_version
-          (*ALL, "--ignore-glob=*/tools/test_[!ik]*")),  # of the tools, inspect and known only
+    Peers("numpy-1", ("numpy",), FEW_TOOLS),  # has no max_version
     # The last one that exports compact arrays without strides.
     Peers("numpy-2.2", ("numpy",),
           (*ALL, "--ignore=tests/python/tools", "-k", "extension or numpy")),
