@@ -237,18 +237,23 @@ def bridges(session: nox.Session) -> None:
     builds.test(session, "bridges")
 
 
-@nox.session(tags=["tests"])
-def runtime(session: nox.Session) -> None:
-    """Streams and copies on simulated devices; driver tables against CUDA and HIP headers."""
+def build_devices(session: nox.Session, *targets: str) -> Path:
+    """Builds the simulated drivers, or the tests that need them. Returns the build folder."""
     has_hip = machine.add_packages("libamdhip64-5", "libamdhip64-dev", needed=True)
     if not has_hip:
         session.warn("ROCm's runtime is unavailable; omitting the checks that require it")
-    elif folders := machine.unpacked_libraries():
+    headers = machine.tools_with("runtime", "nvidia/*/include")
+    return builds.build(session, "runtime", *targets,
+                        DLBRIDGE_CUDA_INCLUDE_DIRS=";".join(map(str, headers)),
+                        DLBRIDGE_REQUIRE_HIP="ON" if has_hip else "OFF")  # fmt: skip
+
+
+@nox.session(tags=["tests"], venv_backend="none")
+def runtime(session: nox.Session) -> None:
+    """Streams and copies on simulated devices; driver tables against CUDA and HIP headers."""
+    build_devices(session)
+    if folders := machine.unpacked_libraries():
         session.env["LD_LIBRARY_PATH"] = folders
-    session.install(*group("runtime"))
-    headers = Path(session.virtualenv.location).glob("lib/python*/site-packages/nvidia/*/include")
-    builds.build(session, "runtime", DLBRIDGE_CUDA_INCLUDE_DIRS=";".join(map(str, headers)),
-                 DLBRIDGE_REQUIRE_HIP="ON" if has_hip else "OFF")  # fmt: skip
     builds.test(session, "runtime")
 
 
@@ -409,14 +414,15 @@ def planted(session: nox.Session) -> None:
 def devices(session: nox.Session) -> None:
     """Streams and copies between devices in Python, on simulated drivers of CUDA and ROCm."""
     install_wheel(session, *group("pytest", "numpy"))
-    folder = builds.build(session, "release", "foreign_module", "simulated_drivers",
-                          "device_extension", "plain_device_extension")  # fmt: skip
+    folder = builds.build(session, "release", "foreign_module", "device_extension",
+                          "plain_device_extension")  # fmt: skip
+    drivers = build_devices(session, "simulated_drivers")
     session.run(
         "pytest", *BY_FILE, "--peers=numpy,simulated", *sorted(map(str, Path().glob(DEVICE_TESTS))),
         *session.posargs,
         env={
             "DLBRIDGE_TEST_MODULES": str(folder / "python-modules"),
-            "LD_LIBRARY_PATH": str(folder / "simulated-drivers"),
+            "LD_LIBRARY_PATH": str(drivers / "simulated-drivers"),
             "PYTHONPATH": str(CHECKOUT / "tests" / "fakes" / "simulated_driver"),
         },
     )  # fmt: skip

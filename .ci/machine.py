@@ -341,6 +341,15 @@ def build_tools() -> Path:
     return folder
 
 
+def tools_with(name: str, pattern: str) -> list[Path]:
+    """The paths below the site-packages of the tools that match a pattern, once a dependency group
+    is installed there."""
+    with locked("tools"):
+        if not list(TOOLS.glob(f"lib/python*/site-packages/{pattern}")):
+            install(*group(name))
+    return sorted(TOOLS.glob(f"lib/python*/site-packages/{pattern}"))
+
+
 def ccache() -> str:
     """The path of ccache, which also speeds up builds of other checkouts; "" if unavailable."""
     program = TOOLS / "bin" / "ccache"
