@@ -182,6 +182,7 @@ replacement const replacements[] = {
     RAISES(PyObject_Format),
     RAISES(PyObject_GetAttr),
     RAISES(PyObject_GetAttrString),
+    RAISES(PyObject_GetBuffer),
     RAISES(PyObject_GetItem),
     RAISES(PyObject_GetIter),
     RAISES(PyObject_IsTrue),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """DLPack capsules created with ctypes: any fields, valid or not, and the values 0, 1, 2, ...
 
 Structs and memory are never freed, so that a late read or a double free is harmless; `freed`
@@ -9,6 +10,15 @@ from __future__ import annotations
 import ctypes as C
 import struct
 from typing import Any
+
+# SPDX-License-Identifier: BSD-3-Clause
+"""The structs of dlpack.h for ctypes (spec 1.2), and the names and flags that belong to them.
+
+This is the only definition of these structs in Python: known/ contains it in the stand-alone
+helper of its programs. A test compares the layout with dlpack.h.
+"""
+
+
 
 LEGACY, VERSIONED = "dltensor", "dltensor_versioned"  # the names of fresh capsules
 USED = {LEGACY: "used_dltensor", VERSIONED: "used_dltensor_versioned"}

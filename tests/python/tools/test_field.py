@@ -104,6 +104,7 @@ def small(*results: dict[str, Any], exchanges: Any = (), runs: Any = None) -> da
     matrix = {
         "dlbridge": "0.1.0",
         "date": "2026-01-01",
+        "commit": "0123456789ab",
         "platform": "Linux",
         "by_way_of": {"dask": "numpy"},
         "libraries": {"numpy": "NumPy", "torch": "PyTorch", "dask": "Dask"},

@@ -6,11 +6,11 @@ from __future__ import annotations
 from dlbridge.tools.conformance.rules import texts as t
 from dlbridge.tools.known.defect import Defect
 
-# The arrays moved from dpctl to dpnp.
-PACKAGES = [("dpctl", "dpctl.tensor", "0.21.1"), ("dpnp", "dpnp.tensor", "0.20.0")]
+# The arrays moved from dpctl to dpnp: dpctl 0.22.1 has none.
+PACKAGES = [("dpctl", "dpctl.tensor", "0.21.1", "0.22.1"), ("dpnp", "dpnp.tensor", "0.20.0", "")]
 
 
-def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
+def rows_of(library: str, module: str, seen_in: str, fixed_in: str) -> list[Defect]:
     return [
         Defect(
             f"{library}-byte-offset",
@@ -34,6 +34,7 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             """,
             found_by=("C-09",),
             seen_as=r": wrong: .*byte_offset",
+            fixed_in=fixed_in,
         ),
         Defect(
             f"{library}-null-deleter",
@@ -58,6 +59,7 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             del x
             """,
             found_by=("X-06",),
+            fixed_in=fixed_in,
         ),
         Defect(
             f"{library}-copy-dropped",
@@ -94,6 +96,7 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             assert dlbridge.from_dlpack(Old(), copy=True).data_ptr != shared
             """,
             found_by=("S-14",),
+            fixed_in=fixed_in,
         ),
         Defect(
             f"{library}-after-exit",
@@ -115,6 +118,7 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             """,
             "SIGSEGV",
             found_by=("X-05",),
+            fixed_in=fixed_in,
         ),
         Defect(
             f"{library}-requests-ignored",
@@ -139,6 +143,7 @@ def rows_of(library: str, module: str, seen_in: str) -> list[Defect]:
             assert dlbridge.from_dlpack(x, copy=True).data_ptr != x._pointer
             """,
             found_by=("P-24", "P-26"),
+            fixed_in=fixed_in,
         ),
     ]
 
