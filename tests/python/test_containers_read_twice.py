@@ -110,7 +110,7 @@ class MovesAsNumber:
 def of_numpy(kind: type[Any] = np.ndarray) -> tuple[Any, Any, Callable[[], object]]:
     memory = np.full(5, 2, "float32")
     x = memory.view(kind)
-    zeros = (1, x.shape, x.dtype, False, bytes(x.nbytes))
+    zeros: Any = (1, x.shape, x.dtype, False, bytes(x.nbytes))
     return memory, x, lambda: np.ndarray.__setstate__(x, zeros)
 
 
