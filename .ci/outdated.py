@@ -10,44 +10,44 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import machine
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 GROUP = re.compile(r"^([\w-]+) = \[", re.MULTILINE)
-PIN = re.compile(r"([\w.-]+)(?:\[\w+\])?==([\w.]+)")
 
 
-def pins() -> dict[str, set[tuple[str, str]]]:
-    """The pinned versions of each package, with the groups that pin them."""
+def pins() -> Iterator[tuple[str, str, Requirement]]:
+    """The group, its Python and the requirement of each pinned version that it installs."""
     text = (machine.CHECKOUT / "pyproject.toml").read_text()
-    text = text.partition("[dependency-groups]")[2].partition("\n[project")[0]
-    found: dict[str, set[tuple[str, str]]] = {}
-    for name in GROUP.findall(text):
-        for requirement in machine.group(name):
-            if pin := PIN.match(requirement):
-                found.setdefault(pin[1].lower().replace("_", "-"), set()).add((pin[2], name))
-    return found
+    for name in GROUP.findall(text.partition("[dependency-groups]")[2].partition("\n[project")[0]):
+        python = "3.14" if name.startswith("today") else "3.11"
+        for each in map(Requirement, machine.group(name)):
+            if each.marker is None or each.marker.evaluate({"python_version": python}):
+                yield name, python, each
 
 
-def newest(names: list[str], python: str) -> dict[str, str]:
-    uv = [str(machine.TOOLS / "bin" / "python"), "-m", "uv", "pip", "compile", "-q", "--no-deps"]
-    versions = {}
-    for name in names:  # one by one, as some have no release for this Python
-        command = [*uv, "--no-header", "--no-annotate", "--python-version", python, "-"]
-        done = subprocess.run(command, input=name, capture_output=True, text=True)
-        if found := PIN.match(done.stdout):
-            versions[name] = found[2]
-    return versions
+def newest(name: str, python: str) -> Version | None:
+    """The newest version of a package for a Python; None if there is none."""
+    uv = [str(machine.TOOLS / "bin" / "uv"), "pip", "compile", "-q", "--no-deps", "--no-header"]
+    done = subprocess.run([*uv, "--no-annotate", "--python-version", python, "-"], input=name,
+                          capture_output=True, text=True)  # fmt: skip
+    _, _, version = done.stdout.strip().partition("==")
+    return Version(version) if version else None
 
 
 def main() -> int:
-    pinned = pins()
-    ours, latest = (newest([*pinned], each) for each in ("3.11", "3.14"))
-    for name, each in sorted(pinned.items()):
-        for version, group in sorted(each):
-            there = (latest if group.startswith("today") else ours).get(name, "no release")
-            if there != version:
-                print(f"{name} {version} ({group}): the index has {there}")
+    rows = list(pins())
+    asked = sorted({(each.name, python) for _, python, each in rows})
+    with ThreadPoolExecutor(8) as pool:  # they wait for the network
+        answers = dict(zip(asked, pool.map(lambda each: newest(*each), asked)))
+    for group, python, each in rows:
+        there = answers[each.name, python]
+        if there is not None and there not in each.specifier:
+            print(f"{group}: {each.name}{each.specifier}; the index has {there}")
     return 0
 
 

@@ -80,8 +80,9 @@ def _known(field: Field) -> Iterator[Fault]:
         if _is_shown(field, row):
             rules = violated(field.conformance.get(row.library, {"rules": {}}))
             seen_by = tuple(rule for rule in rules if rule in row.found_by)
+            fixed = f" Fixed in {row.fixed_in}." if row.fixed_in else ""
             yield Fault(
-                row.library, row.kind, row.what, "", row.texts, seen_by,
+                row.library, row.kind, f"{row.what}{fixed}", "", row.texts, seen_by,
                 spoilt.get(row.id, 0), row.id,
             )  # fmt: skip
 
