@@ -213,6 +213,20 @@ def machines(session: nox.Session, preset: str) -> None:
     builds.test(session, preset)
 
 
+TARGETS = ("aarch64-macos", "x86_64-macos", "x86_64-windows-gnu", "x86_64-linux-musl")
+
+
+@nox.session(tags=["tests"], venv_backend="none")
+def other_systems(session: nox.Session) -> None:
+    """Compiles every header without Python for macOS, Windows and musl, by zig. Nothing is run."""
+    config = machine.build_tools() / "tvm-ffi-config"
+    include = subprocess.check_output([config, "--dlpack-includedir"], text=True).strip()
+    compiled = str(machine.STATE / "other_systems.o")
+    for target in TARGETS:
+        session.run(machine.zig().cxx, "-target", target, "-std=c++17", "-Iinclude", f"-I{include}",
+                    "-c", "tests/unit/two_units_b.cpp", "-o", compiled, external=True)  # fmt: skip
+
+
 BRIDGES_OF_HEADERS = ("eigen", "eigen_tensor", "xtensor", "armadillo")
 BRIDGES_THAT_LINK = ("kokkos", "opencv")
 
