@@ -61,7 +61,7 @@ def tests(nox: list[str], options: list[str]) -> int:
     status = summary.run(nox, names, chosen.jobs, options[end + 1 :])
     if names == quick:
         print(f"left out: {len(rest)} sessions: {', '.join(rest)}")
-        print("To run all of them, for half an hour: python3 noxfile.py tests --all")
+        print("To run all of them, for 40 minutes on two cores: python3 noxfile.py tests --all")
     return status
 
 
