@@ -157,9 +157,9 @@ TEST(SmallFloats, NumericLimitsAreThoseOfMlDtypes) {
 }
 
 // As in the header.
-#if defined(__FLT16_MAX__) && !defined(__CUDACC__) && \
-    (!defined(__clang__) || __clang_major__ >= 15) && \
-    (defined(__SSE2__) || defined(__aarch64__) || !(defined(__clang__) || defined(__i386__)))
+#if defined(__FLT16_MAX__) && !defined(__CUDACC__) &&                                          \
+    (defined(__clang__) ? __clang_major__ >= 15 && (defined(__SSE2__) || defined(__aarch64__)) \
+                        : defined(__SSE2__) || (__GNUC__ >= 13 && !defined(__i386__)))
 static_assert(dtype_of<_Float16>() == dlbridge::dtype(kDLFloat, 16));
 
 TEST(SmallFloats, Float16IsThatOfTheCompiler) {

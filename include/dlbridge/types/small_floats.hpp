@@ -290,10 +290,11 @@ struct dtype_traits<small_float<Format>> {
   static constexpr dtype value{Format::code, Format::bits};
 };
 
-// The types of the compiler, which are also std::float16_t and std::bfloat16_t.
-#if defined(__FLT16_MAX__) && !defined(__CUDACC__) && \
-    (!defined(__clang__) || __clang_major__ >= 15) && \
-    (defined(__SSE2__) || defined(__aarch64__) || !(defined(__clang__) || defined(__i386__)))
+// The types of the compiler, which are also std::float16_t and std::bfloat16_t. For ARM, GCC before
+// 13 states the limits of _Float16 in C++ too, but has the type in C alone.
+#if defined(__FLT16_MAX__) && !defined(__CUDACC__) &&                                          \
+    (defined(__clang__) ? __clang_major__ >= 15 && (defined(__SSE2__) || defined(__aarch64__)) \
+                        : defined(__SSE2__) || (__GNUC__ >= 13 && !defined(__i386__)))
 template <>
 struct dtype_traits<_Float16> {
   static constexpr dtype value{kDLFloat, 16};
