@@ -13,8 +13,8 @@ Links lead to files of the checkout, and anchors to headings; a link whose text 
 page leads to that page. "spec 2.3" in any source cites a section of docs/protocol.md.
 docs/errors.md has one row for each errc, in their order.
 
---without NAME leaves out the Python blocks that import a package which is not installed, and names
-them.
+--without NAME leaves out the Python block that imports a package which is not installed, and those
+that follow on its page, and names it.
 """
 
 from __future__ import annotations
@@ -81,9 +81,10 @@ class Printed:
 
 
 def block_faults(page: Path, root: Path, without: list[str]) -> list[str]:
-    """Runs or compares each block of a page, and prints it. Blocks that import a package of
-    `without` are left out."""
+    """Runs or compares each block of a page, and prints it. A block that imports a package of
+    `without` is left out, and so are those after it, which share its namespace."""
     faults = []
+    left_out = False
     namespace: dict[str, object] = {"__name__": page.stem}
     text = page.read_text()
     for block in BLOCK.finditer(text):
@@ -96,17 +97,18 @@ def block_faults(page: Path, root: Path, without: list[str]) -> list[str]:
                 faults.append(f"{where}: {block['file']} has no region [{block['region']}]")
             elif code != source:
                 faults.append(f"{where}: differs from {block['file']}#{block['region']}")
-        elif language == "python":
+        elif language == "python" and not left_out:
             try:
                 faults += [f"{where}: {fault}" for fault in Printed(code, where).run(namespace)]
             except ModuleNotFoundError as error:
                 if error.name not in without:
                     faults.append(f"{where}: {error}")
                 else:
-                    print(f"-- left out: {where}, which imports {error.name}")
+                    left_out = True
+                    print(f"-- left out: {where} and what follows, which needs {error.name}")
             except Exception as error:
                 faults.append(f"{where}: {type(error).__name__}: {error}")
-        elif language in WITHOUT_SOURCE:
+        elif language in WITHOUT_SOURCE or language == "python":
             continue
         else:
             faults.append(f"{where}: a block of {language} without a source")
