@@ -108,6 +108,13 @@ def group(*names: str) -> list[str]:
     return [each for name in names for each in machine.group(name)]
 
 
+def torch(session: nox.Session) -> list[str]:
+    """The requirement of PyTorch, for a session that is of no use without it."""
+    if not machine.torch():
+        session.skip("pip would install the libraries of CUDA with PyTorch")
+    return machine.torch()
+
+
 @nox.session(venv_params=["--system-site-packages"])
 def demo(session: nox.Session) -> None:
     """Installs the package, and exchanges tensors between C++ and every importable library."""
@@ -361,12 +368,12 @@ def python(session: nox.Session, name: str) -> None:
     (peers,) = (each for each in PEERS if each.name == name)
     counted = exchanges_of(peers.name)
     counted.unlink(missing_ok=True)
-    torch = machine.torch() if peers.torch else []
-    install_wheel(session, *group("pytest", peers.group), *torch)
+    more = machine.torch() if peers.torch else []
+    install_wheel(session, *group("pytest", peers.group), *more)
     modules = counterparts(session)
     if "nanobind" in peers.peers:
         builds.build(session, "release", "nanobind_peer")
-    names = [each for each in peers.peers if each != "torch" or torch]
+    names = [each for each in peers.peers if each != "torch" or more]
     session.run("pytest", *BY_FILE, f"--peers={','.join(names)}", *peers.tests, *session.posargs,
                 env={"DLBRIDGE_TEST_MODULES": modules,
                      "DLBRIDGE_EXCHANGES": str(counted)})  # fmt: skip
@@ -639,7 +646,7 @@ def install_example(session: nox.Session, name: str, *options: str, tests: bool 
 @nox.session(tags=["tests", "first"])
 def examples(session: nox.Session) -> None:
     """The examples, which pip builds in isolation from a folder of wheels, and their tests."""
-    install_wheel(session, *group("pytest", "build", "examples", "torch"))
+    install_wheel(session, *group("pytest", "build", "examples"), *torch(session))
     index = package.index(*group("examples-build"))
     for name in EXAMPLES:
         install_example(session, name, "--no-index", f"--find-links={index}")
@@ -658,7 +665,7 @@ def examples(session: nox.Session) -> None:
 @nox.session(tags=["long"])
 def training_loop(session: nox.Session) -> None:
     """A step in C++ that a training loop calls, bound with dlbridge and with PyTorch's C++ API."""
-    session.install(*group("pytest", "numpy", "torch", "examples-build"))
+    session.install(*group("pytest", "numpy", "examples-build"), *torch(session))
     install_headers(session)
     install_example(session, "training_loop", "--no-build-isolation")
     session.run("python", "train.py", *session.posargs)
@@ -677,7 +684,7 @@ MPIS = ("mpich", "openmpi")
 @nox.session(tags=["tests"])
 def consumers(session: nox.Session) -> None:
     """A Tensor in place of an ndarray, given to twenty libraries that do not know it."""
-    session.install(*group("pytest", "consumers", "torch"))
+    session.install(*group("pytest", "consumers"), *torch(session))
     session.install("--no-deps", *group("consumers-alone"))
     install_wheel(session)
     session.run(
@@ -734,7 +741,7 @@ def dask(session: nox.Session) -> None:
 @nox.session(tags=["tests"])
 def nanobind_suite(session: nox.Session) -> None:
     """nanobind's own tests of ndarray, with dlbridge's types in place of nb::ndarray."""
-    install_wheel(session, *group("pytest", "mlx", "torch"),
+    install_wheel(session, *group("pytest", "mlx"), *torch(session),
                   "pip")  # downloads the tests; uv's environments lack it  # fmt: skip
     folder = builds.build(session, "release", "nanobind_suite") / "nanobind-suite"
     session.run("python", "tests/python/peers/foreign_suites/nanobind_suite.py", str(folder),
@@ -773,7 +780,7 @@ def field(session: nox.Session) -> None:
     """
     wheels = [str(wheel) for wheel in package.build().glob("*.whl")]
     together = {each for peers in TOGETHER for each in group(peers.group)}  # they are compatible
-    session.install(*sorted(together), *group("torch", "mpich"))
+    session.install(*sorted(together), *torch(session), *group("mpich"))
     session.install("--force-reinstall", "--no-deps", *wheels)
     named = []
     for peers in APART:
@@ -809,7 +816,7 @@ def bench(session: nox.Session) -> None:
     folder = builds.build(session, "release", "dlbridge_bench", "dlbridge_instructions",
                           "bench_loop", "bare_producer", "copies_dlbridge", "arguments_dlbridge",
                           "arguments_nanobind")  # fmt: skip
-    wheels = install_wheel(session, *group("pytest", "bench", "torch"))
+    wheels = install_wheel(session, *group("pytest", "bench"), *torch(session))
     session.run("pytest", "-q", "-p", "no:cacheprovider", "tests/bench/test_conclusions.py")
     session.run(str(folder / "bench" / "dlbridge_bench"),
                 f"--benchmark_min_time={0.2 if full else 0.001}",
@@ -846,7 +853,7 @@ def style(session: nox.Session) -> None:
 
     The formatters and linters, and their versions, are in .pre-commit-config.yaml.
     """
-    session.install(*group("pytest", "style", "torch"))  # of libraries, for their types
+    session.install(*group("pytest", "style"), *torch(session))  # of libraries, for their types
     session.run("pre-commit", "run", "--all-files", "--show-diff-on-failure",
                 env={"PRE_COMMIT_HOME": str(machine.STATE / "cache" / "pre-commit")})  # fmt: skip
     session.run("mypy", "python/dlbridge", "tests/python", "tests/mutation", "docs/field",
