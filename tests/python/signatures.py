@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from rows import JAX_IS_VERSIONED
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,9 @@ class Refusal:
     type: type[Exception] = TypeError
 
 
-# Writable parameters refuse JAX's arrays once JAX marks them as read-only.
+# Writable parameters refuse the arrays of JAX, which never change.
 READ_ONLY = Refusal("… writable; got float32[2] on cpu, read-only: writability differs. …")
-JAX_IS_READ_ONLY = {"jax": READ_ONLY} if JAX_IS_VERSIONED else {}
+JAX_IS_READ_ONLY = {"jax": READ_ONLY}
 
 
 @dataclass(frozen=True)

@@ -81,10 +81,52 @@ def test_the_result_for_a_parameter_is_a_plain_tensor(binding: str) -> None:
     """autograd does not track the access, as with every consumer of torch's exchange table."""
     x = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
     assert function(binding, "sum")(x) == 3
-    assert function(binding, "span_to_write")(x) == x.data_ptr()
     for name in ("doubled", "same"):
         result = function(binding, name)(x)
         assert (type(result), result.requires_grad) == (torch.Tensor, False)
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_no_function_writes_where_a_gradient_is_recorded(binding: str) -> None:
+    x = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
+        x.mul_(2)  # nor does PyTorch itself
+    for each in (x, x * 2, x.view(2, 1).reshape(-1)):
+        with pytest.raises(TypeError) as raised:
+            function(binding, "span_to_write")(each)
+        assert binding == "by_pybind11" or (
+            "a PyTorch tensor that requires a gradient while gradients are enabled: writability "
+            "differs. Call the function under torch.no_grad(), or pass x.detach()"
+        ) in str(raised.value)
+        assert function(binding, "span_to_write")(each.detach()) == each.data_ptr()
+        for disabled in (torch.no_grad(), torch.inference_mode()):
+            with disabled:
+                assert function(binding, "span_to_write")(each) == each.data_ptr()
+
+
+# [in-place]
+def scale_(x: torch.Tensor, factor: float) -> torch.Tensor:
+    """Multiplies in place. A backward pass that needs the former values then fails."""
+    with torch.no_grad():
+        extension.scale(x, factor)
+    torch.autograd.graph.increment_version(x)
+    return x
+
+
+# [/in-place]
+
+
+def test_autograd_notices_what_a_function_writes() -> None:
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    loss = (w * w).sum()
+    version = w._version
+    scale_(w, 2.0)
+    assert (w.tolist(), w._version) == ([2, 4], version + 1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()  # type: ignore[no-untyped-call]
+    (w * w).sum().backward()  # type: ignore[no-untyped-call]
+    assert w.grad is not None
+    assert w.grad.tolist() == [4, 8]
 
 
 @pytest.mark.parametrize("binding", BINDINGS)

@@ -10,7 +10,7 @@ result, the key of a further row names the first version that the row is valid f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from dlbridge.tools.versions import reaches
@@ -61,6 +61,7 @@ class Row:
     gives: Mapping[str, Expected] = field(default_factory=dict)
     takes: Mapping[str, Expected] = field(default_factory=dict)
     returns: Mapping[str, Expected] = field(default_factory=dict)
+    immutable: bool = False  # its arrays never change, so what is no copy of one is read-only
 
 
 def row_of(library: str) -> Row:
@@ -78,13 +79,30 @@ def is_for(key: str, library: str, version: str) -> bool:
 
 def expected_of(library: str, direction: str, method: str, case: str) -> Expected:
     """The expected result of one exchange."""
-    rows: Mapping[str, Expected] = getattr(row_of(library), direction)
-    for key in (f"{method}: {case}", f"{method}: *", case, "*"):
-        if key in rows:
-            return rows[key]
+    row = row_of(library)
     if direction == "returns":
-        return expected_of(library, "takes", "take", case)
-    return COPIED if method == "copy=True" else ZERO_COPY
+        expected = _listed(row.returns, method, case) or expected_of(
+            library, "takes", "take", case
+        )
+    else:
+        default = COPIED if method == "copy=True" else ZERO_COPY
+        expected = _listed(getattr(row, direction), method, case) or default
+    is_of_library = direction == "returns" or (
+        direction == "gives" and method not in ("copy=True", "capsule")
+    )
+    if row.immutable and is_of_library and expected.outcome in ("zero-copy", "copied"):
+        return replace(expected, read_only=True)
+    return expected
+
+
+def is_result_of(row: Expected, result: Expected) -> bool:
+    """Whether expected_of returned this row, perhaps with the mark of an immutable array."""
+    return row in (result, replace(result, read_only=False))
+
+
+def _listed(rows: Mapping[str, Expected], method: str, case: str) -> Expected | None:
+    keys = (f"{method}: {case}", f"{method}: *", case, "*")
+    return next((rows[key] for key in keys if key in rows), None)
 
 
 # A legacy capsule cannot mark memory as read-only: consumers without max_version are refused.
@@ -124,6 +142,10 @@ NUMPY_1_23_READ_ONLY = refused(
 TF_STRIDES = refused("InvalidArgumentError: Invalid strides array from DLPack")
 MXNET_STRIDES = refused("MXNet only support compact tensor now")
 JAX_STRIDES = refused("Only DLPack tensors with trivial (compact) striding are supported")
+JAX_GIVES = {
+    "int64": Expected("zero-copy", dtype="int32"),  # unless jax_enable_x64 is set
+    "float64": Expected("zero-copy", dtype="float32"),
+}
 JAX_TAKES = {
     "offset": COPIED,
     "unaligned": COPIED,
@@ -192,33 +214,16 @@ EXPECTED: dict[str, Row] = {
         takes={"backwards": TORCH_STRIDES, "capsule: read-only": NO_READ_ONLY_FLAG},
     ),
     "jax": Row(
-        gives={
-            "int64": Expected("zero-copy", dtype="int32"),  # unless jax_enable_x64 is set
-            "float64": Expected("zero-copy", dtype="float32"),
-        },
+        gives=JAX_GIVES,
         takes={
             **JAX_TAKES,
             "read-only": NO_READ_ONLY_FLAG,
             "copy=True: read-only": NO_READ_ONLY_FLAG,
             "device=cpu: read-only": NO_READ_ONLY_FLAG,
         },
+        immutable=True,
     ),
-    "jax from 0.12.0": Row(  # requests versioned capsules, and marks its own as read-only
-        gives={
-            "*": READ_ONLY,
-            "int64": Expected("zero-copy", dtype="int32", read_only=True),
-            "float64": Expected("zero-copy", dtype="float32", read_only=True),
-            "copy=True: *": Expected("copied", read_only=True),
-        },
-        takes=JAX_TAKES,
-        returns={
-            "*": READ_ONLY,
-            **dict.fromkeys(("offset", "unaligned"), Expected("copied", read_only=True)),
-            **dict.fromkeys(("stepped", "backwards", "broadcast"), JAX_STRIDES),
-            "int64": Expected("copied", dtype="int32", read_only=True),
-            "float64": Expected("copied", dtype="float32", read_only=True),
-        },
-    ),
+    "jax from 0.12.0": Row(gives=JAX_GIVES, takes=JAX_TAKES, immutable=True),  # versioned capsules
     "tensorflow": Row(
         takes={
             "transposed": TF_STRIDES,
@@ -228,6 +233,7 @@ EXPECTED: dict[str, Row] = {
             "read-only": NO_READ_ONLY_FLAG,
             "versioned capsule: *": refused('must be a capsule with name "dltensor"'),
         },
+        immutable=True,
     ),
     "mxnet": Row(
         gives={

@@ -13,10 +13,16 @@ import ctypes_library
 import dlbridge
 from dlbridge.tools import children
 from exchanges import test_exchange, test_the_table_names_what_there_is
+from immutable import test_a_copy_is_writable, test_an_array_is_read_only
 from rows import load
 
 LIBRARY = "tensorflow"
-__all__ = ["test_exchange", "test_the_table_names_what_there_is"]
+__all__ = [
+    "test_a_copy_is_writable",
+    "test_an_array_is_read_only",
+    "test_exchange",
+    "test_the_table_names_what_there_is",
+]
 
 tf: Any = load(LIBRARY)
 

@@ -114,7 +114,8 @@ class tensor_argument : public untyped_argument {
     if constexpr (traits::takes_others) {
       this->name_others(detail::others_of<P>);
     }
-    return !exception_ && accepts(tensor.view()) && make_ready_in(tensor, need.where);
+    return !exception_ && accepts(tensor.view()) && make_ready_in(tensor, need.where) &&
+           (!need.writable || may_write_in());
   }
 
   /// Returns the C++ parameter, and moves the tensor into it if P owns its tensor.
@@ -179,7 +180,7 @@ class tensor_argument : public untyped_argument {
         this->name_others(detail::others_of<P>);
       }
     }
-    return is_imported;
+    return is_imported && (!need.writable || may_write_in());
   }
 };
 

@@ -15,6 +15,7 @@
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/detail/immutable_array.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
@@ -187,6 +188,19 @@ inline void order_export(export_request const& request, stream_ref const& ready)
 }
 
 namespace detail {
+// Legacy structs have no flag for read-only memory. An array of a library whose arrays never change
+// becomes one all the same, as its library makes them, too.
+DLBRIDGE_COLD inline read_only_policy policy_of(shared_tensor const& owner) noexcept {
+  shared_tensor const* const first = dlbridge::detail::find_owner<shared_tensor>(owner.get());
+  managed_tensor const& tensor = first != nullptr ? first->get() : owner.get();
+  return find_immutable(tensor) != nullptr ? read_only_policy::drop : read_only_policy::refuse;
+}
+inline managed_tensor lend_as(shared_tensor const& owner, tensor_view const& view,
+                              export_request const& request) {
+  bool const loses_flag = request.kind == struct_kind::legacy && view.read_only();
+  return lend(owner, view, request.kind, loses_flag ? policy_of(owner) : request.read_only);
+}
+
 inline managed_tensor copy_on_host(tensor_view const& view, struct_kind kind) {
   auto* const operation = device_operations::get().copy_host;
   return operation != nullptr ? operation(view, kind) : dlbridge::detail::copy_plainly(view, kind);
@@ -204,7 +218,7 @@ inline managed_tensor export_from_host(shared_tensor const& owner, tensor_view c
   python::host_wait(ready);
   return request.copy == copy_policy::always
              ? copy_on_host(view, request.kind)
-             : lend(owner, view.on_device(request.target), request.kind, request.read_only);
+             : lend_as(owner, view.on_device(request.target), request);
 }
 
 // Copies to the requested device: on the consumer's stream where streams work on that device (spec
@@ -262,7 +276,7 @@ inline managed_tensor export_tensor(shared_tensor const& owner, tensor_view cons
       order_export(request, ready);
       record_lasting_stream(owner.get(), request.order.stream);
     }
-    return lend(owner, view, request.kind, request.read_only);
+    return detail::lend_as(owner, view, request);
   }
   return detail::export_changed(owner, view, ready, request);
 }

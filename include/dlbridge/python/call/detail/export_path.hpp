@@ -17,6 +17,7 @@
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/detail/immutable_array.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -292,7 +293,9 @@ inline ref give_by_function(export_path const& path, managed_tensor m) noexcept 
   ref producer;
   if (path.takes_capsule()) {
     managed_tensor legacy;
-    if (guarded([&] { legacy = to_legacy(std::move(m)); })) {
+    auto const policy = m && find_immutable(m) != nullptr ? read_only_policy::drop
+                                                          : read_only_policy::refuse;  // as produce
+    if (guarded([&] { legacy = to_legacy(std::move(m), policy); })) {
       producer = wrap_capsule(std::move(legacy));
     }
   } else {

@@ -80,6 +80,15 @@ class untyped_argument {
     return is_imported;
   }
 
+  // The same for a tensor to which the function may not write.
+  bool may_write_in() noexcept {
+    bool const may = detail::may_write(object_);
+    if (!may) {
+      exception_ = take_exception();
+    }
+    return may;
+  }
+
   // The same for a tensor that was imported by another way; empty, with an exception set, if it
   // could not be imported.
   bool take(managed_tensor imported) noexcept {

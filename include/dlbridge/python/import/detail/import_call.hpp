@@ -15,6 +15,7 @@
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/dlpack_call.hpp>
+#include <dlbridge/python/import/detail/immutable_array.hpp>
 #include <dlbridge/python/import/detail/negotiation.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/import/detail/property_tests.hpp>
@@ -325,7 +326,7 @@ class import_call {
       capsule = ref();  // its destructor runs before the exception is set (spec 3.4)
       set_error(why);
     }
-    return tensor;
+    return type_.is_immutable && tensor ? as_immutable(std::move(tensor)) : std::move(tensor);
   }
 
   // Moves or copies the tensor as requested, if the producer did not. Refuses a forbidden copy.
@@ -338,9 +339,8 @@ class import_call {
       set_error(r);
       return m;
     }
-    bool const wants_copy =
-        copies_here_ || (request_.copy == copy_policy::always && !detect_copy(m));
-    if (PyErr_Occurred() != nullptr || (wants_copy && !holds_its_values())) {
+    bool const copies_again = request_.copy == copy_policy::always && !is_own_copy(m.view());
+    if ((copies_here_ && !holds_its_values()) || (copies_again && !make_ordered(m))) {
       error_keeper const pending;
       m = managed_tensor();
       return m;
@@ -351,7 +351,7 @@ class import_call {
       ready_ = stream_ref::default_of(m.view().device());
     }
     current_.leave();
-    return Fulfilment::fulfil(std::move(m), request_, wants_copy, ready_);
+    return Fulfilment::fulfil(std::move(m), request_, copies_again, ready_);
   }
 
   // Whether the memory that the producer exports holds the values of the tensor. The producer's own
@@ -360,22 +360,20 @@ class import_call {
     return !type_.tests || run_tests(producer_, import_path::protocol) != test_outcome::failed;
   }
 
-  // A copy has flag_is_copied, which torch and JAX do not set, or another address than an export
-  // without copy: tvm-ffi and dpnp may ignore the request, and CuPy copies no host-accessible
-  // memory for the CPU. That export is ordered, as dlbridge copies its elements, and stays on its
-  // device, as a move copies anyway.
-  bool detect_copy(managed_tensor const& m) noexcept {
-    tensor_view const view = m.view();
-    bool const leaves_device = moves_ && !is_host_accessible(where_);
-    if (view.is_copied() || view.empty() || (leaves_device && !is_host_accessible(view.device()))) {
+  // Whether the tensor is a copy to which its caller may write. Where the mark is missing, as in
+  // the copies of torch, or where the copy is read-only, as are those of JAX 0.12, dlbridge makes
+  // the copy.
+  static bool is_own_copy(tensor_view const& view) noexcept {
+    return !view.read_only() && (view.is_copied() || view.empty());
+  }
+
+  // Imports the tensor once more if no stream was ordered, because dlbridge itself reads it.
+  bool make_ordered(managed_tensor& m) noexcept {
+    if (!is_unordered_ || copies_here_) {
       return true;
     }
-    keywords_.copy = nullptr;
-    keywords_.dl_device = leaves_device ? nullptr : keywords_.dl_device;
-    ref const capsule = order_elements() ? call_dlpack(producer_, method_, keywords_) : ref();
-    report why;
-    managed_tensor const original = capsule ? steal_capsule(capsule.get(), why) : managed_tensor();
-    return suppress_exception() && original && original.view().data() != view.data();
+    m = order_elements() ? receive(call_dlpack(producer_, method_, keywords_)) : managed_tensor();
+    return static_cast<bool>(m);
   }
 
   PyObject* producer_;

@@ -201,7 +201,8 @@ class imported_tensor {
   managed_tensor take_to_keep(PyObject* object) noexcept {
     type_entry const* const type = type_cache::find(Py_TYPE(object));
     bool const is_fixed =
-        type != nullptr && (type->reads_fields || (type->has_table && !type->tests));
+        type != nullptr &&
+        (type->reads_fields || (type->has_table && !type->tests) || type->is_immutable);
     return is_fixed || !owned_ ? std::move(owned_) : detail::with_own_dims(std::move(owned_));
   }
 

@@ -34,7 +34,9 @@ struct property_test {
 struct tested_type {
   char const* module;
   char const* type;
-  property_test tests[2];
+  property_test tests[2];  ///< the second states whether the library records gradients
+  char const* recorded;    ///< the refusal to write to a tensor for which it does
+  char const* unrecorded;  ///< how its caller passes one for which it does not
 };
 
 DLBRIDGE_LOCAL inline constexpr tested_type tested_types[] = {
@@ -43,8 +45,14 @@ DLBRIDGE_LOCAL inline constexpr tested_type tested_types[] = {
      {{&names::is_neg, true, false, "a tensor whose memory holds its values",
        "a PyTorch tensor that is negated lazily, whose memory has the opposite sign",
        "Call its resolve_neg() first"},
-      {&names::requires_grad, false, false}}},
-    {"paddle", "Tensor", {{&names::is_sparse, true, false}, {&names::stop_gradient, false, true}}},
+      {&names::requires_grad, false, false}},
+     "a PyTorch tensor that requires a gradient while gradients are enabled",
+     "Call the function under torch.no_grad(), or pass x.detach()"},
+    {"paddle",
+     "Tensor",
+     {{&names::is_sparse, true, false}, {&names::stop_gradient, false, true}},
+     "a Paddle tensor with stop_gradient=False while gradients are enabled",
+     "Call the function under paddle.no_grad(), or pass x.detach()"},
 };
 
 // Whether a class has this name in this module.
@@ -184,6 +192,28 @@ inline test_outcome run_tests(property_tests const tests, PyObject* object,
     }
   }
   return purpose == import_path::table ? test_outcome::table : test_outcome::protocol;
+}
+
+/// Whether the library of a tensor records operations on it for a gradient, which would be wrong
+/// after a function wrote to the memory: no library notices that.
+/// @param tests as for run_tests.
+/// @return true with an exception set: BufferError, or one that is not suppressible.
+/// @par Thread and GIL
+/// The caller holds the GIL. Python code may run.
+inline bool is_recorded(property_tests const tests, PyObject* object) noexcept {
+  property_test const& gradient = tests.row->tests[1];
+  ref const value = read_property(object, gradient, tests.readers[1]);
+  if (value.get() == (gradient.usual ? Py_True : Py_False)) {
+    return false;
+  }
+  ref const is_enabled = value ? import_function(tests.row->module, "is_grad_enabled") : ref();
+  ref const enabled = is_enabled ? ref::steal(api<PyObject_CallNoArgs>(is_enabled.get())) : ref();
+  if (enabled.get() != Py_True) {
+    return !suppress_exception();
+  }
+  set_error(refusal(errc::read_only, "a tensor to which the function may write",
+                    tests.row->recorded, tests.row->unrecorded));
+  return true;
 }
 }  // namespace detail
 }  // namespace python

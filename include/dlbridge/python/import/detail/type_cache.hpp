@@ -17,6 +17,7 @@
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/tensor_head.hpp>
+#include <dlbridge/python/import/detail/known_types.hpp>
 #include <dlbridge/python/import/detail/property_tests.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
@@ -25,17 +26,6 @@ inline namespace DLBRIDGE_ABI {
 namespace python {
 
 namespace detail {
-// Types, by module and name, whose __dlpack_device__ takes about as long as __dlpack__, and whose
-// objects are usually on the CPU, where no stream is passed: the tensor tells the device sooner.
-// The same holds for the types that are derived from them.
-constexpr char const* mostly_host_types[][2] = {
-    {"numpy", "ndarray"},
-    {"jaxlib._jax", "ArrayImpl"},
-    {"jaxlib.xla_extension", "ArrayImpl"},
-    {"tensorflow.python.framework.ops", "EagerTensor"},
-    {"tvm_ffi.core", "Tensor"},
-};
-
 // Whether the environment variable DLBRIDGE_PROTOCOL_ONLY is set to anything but "" and "0":
 // imports then call __dlpack__ only, and results for NumPy are created by functions of the module
 // numpy.
@@ -67,6 +57,7 @@ struct type_facts {
   // fields: so may dlbridge, unless the object has a __dlpack__ of its own.
   PyTypeObject* array_base = nullptr;
   bool is_mostly_host = false;     // __dlpack__ is called before __dlpack_device__
+  bool is_immutable = false;       // its objects are read-only, whatever their capsules state
   detail::property_tests tests{};  // of what the table exports although __dlpack__ refuses it
 };
 
@@ -362,8 +353,9 @@ class type_cache {
                        PyType_HasFeature(Py_TYPE(fresh.dlpack), Py_TPFLAGS_METHOD_DESCRIPTOR);
     fresh.host_only = is_ndarray(type);
     ref const classes = classes_of(type);
-    for (auto const& each : detail::mostly_host_types) {
-      fresh.is_mostly_host = fresh.is_mostly_host || detail::has_class(classes, each[0], each[1]);
+    if (detail::known_type const* const known = detail::find_known_type(classes)) {
+      fresh.is_mostly_host = true;
+      fresh.is_immutable = known->is_immutable;
     }
     fresh.tests = detail::find_property_tests(type, classes);
     void const* const header = exchange_header_of(type);
@@ -392,6 +384,14 @@ DLBRIDGE_NOINLINE inline test_outcome run_tests(PyObject* object, import_path pu
   type_cache::storage uncached;
   property_tests const tests = type_cache::get(Py_TYPE(object), uncached).tests;
   return tests ? run_tests(tests, object, purpose) : test_outcome::table;
+}
+
+// Whether a function may write to an object: not where its library would record what it does for a
+// gradient. Returns false with an exception set.
+DLBRIDGE_NOINLINE inline bool may_write(PyObject* object) noexcept {
+  type_cache::storage uncached;
+  property_tests const tests = type_cache::get(Py_TYPE(object), uncached).tests;
+  return !tests || !is_recorded(tests, object);
 }
 }  // namespace detail
 

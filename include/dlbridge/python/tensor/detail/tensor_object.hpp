@@ -16,6 +16,7 @@
 #include <dlbridge/python/detail/tensor_head.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/buffer.hpp>
+#include <dlbridge/python/import/detail/immutable_array.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/owned_ndarray.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -308,7 +309,9 @@ inline managed_tensor const& owning_tensor(tensor_object const& self) noexcept {
 /// @return false for a legacy struct, which has none.
 inline bool read_producer_version(tensor_object& self, version& out) noexcept {
   critical_section const section(reinterpret_cast<PyObject*>(&self));
-  managed_tensor const& m = owning_tensor(self);
+  managed_tensor const& own = owning_tensor(self);
+  managed_tensor const* const immutable = own ? detail::find_immutable(own) : nullptr;
+  managed_tensor const& m = immutable != nullptr ? *immutable : own;
   out = m ? m.version() : detail::version_of_ndarrays();
   return m.kind() == struct_kind::versioned;
 }
