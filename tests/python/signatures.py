@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
-
 @dataclass(frozen=True)
 class Array:
     """An array of the caller's library: in arguments to be made, in results to be compared."""

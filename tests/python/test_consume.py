@@ -321,6 +321,41 @@ def test_a_producer_that_names_a_device_for_memory_of_the_cpu(copies: bool) -> N
     assert p.calls == p.exports == ([1] if copies else [])
 
 
+class CopyOf(producers.Copier):
+    """Sets these flags in a copy, and none in the original."""
+
+    def __init__(self, flags: int, **fields: Any) -> None:
+        super().__init__(True, **fields)
+        self.flags = flags
+
+    def export(self, versioned: bool, **fields: Any) -> object:
+        if not self.requests[-1].get("copy"):
+            return self.original.capsule(versioned)
+        return producers.Producer.export(self, versioned, flags=self.flags)
+
+
+@pytest.mark.parametrize("flags", [0, 1, 2, 3])
+@pytest.mark.parametrize("function", [dlbridge.from_dlpack, dlbridge.as_tensor])
+def test_a_copy_is_memory_of_its_own(function: Any, flags: int) -> None:
+    """Only a copy that is marked as such, and that is not read-only, is passed on."""
+    p = CopyOf(flags)
+    t = function(p, copy=True)
+    assert (t.readonly, t.flags) == (False, 2)
+    assert (t.data_ptr == p.handle.address) == (flags == 2)
+    assert p.calls == ([0] if flags == 2 else [1])
+    assert len(p.requests) == 1
+
+
+@pytest.mark.parametrize("flags", [0, 1, 3])
+def test_a_copy_that_dlbridge_cannot_make(flags: int) -> None:
+    """On OpenCL."""
+    p = CopyOf(flags, device=(4, 0))
+    with pytest.raises(BufferError, match="Copy the tensor with its own library first"):
+        dlbridge.from_dlpack(p, copy=True)
+    assert p.calls == [1]
+    assert dlbridge.from_dlpack(CopyOf(2, device=(4, 0)), copy=True).flags == 2
+
+
 @pytest.mark.parametrize("function", [dlbridge.from_dlpack, dlbridge.as_tensor, dlbridge.to_dlpack])
 def test_a_forbidden_copy_is_refused(function: Any) -> None:
     p = producers.KwEcho(flags=2)

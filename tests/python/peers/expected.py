@@ -81,9 +81,7 @@ def expected_of(library: str, direction: str, method: str, case: str) -> Expecte
     """The expected result of one exchange."""
     row = row_of(library)
     if direction == "returns":
-        expected = _listed(row.returns, method, case) or expected_of(
-            library, "takes", "take", case
-        )
+        expected = _listed(row.returns, method, case) or expected_of(library, "takes", "take", case)
     else:
         default = COPIED if method == "copy=True" else ZERO_COPY
         expected = _listed(getattr(row, direction), method, case) or default
