@@ -52,23 +52,30 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 #define DLBRIDGE_EXCEPTIONS 0
 #endif
 
-// The name of the inline namespace encodes every option that changes a layout or what a function
-// does, so the linker never merges symbols of two builds with different options: exceptions, and a
+// The name of the inline namespace encodes what changes a layout or what a function does, so the
+// linker and the loader never merge symbols of two such builds: the version, exceptions, and a
 // dlpack.h before 1.2, which lacks exchange tables. All units of a program define
 // DLBRIDGE_ON_ERROR alike.
 #if DLBRIDGE_EXCEPTIONS && DLBRIDGE_DLPACK_AT_LEAST(2)
-#define DLBRIDGE_ABI v1
+#define DLBRIDGE_ABI_OPTIONS
 #elif DLBRIDGE_EXCEPTIONS
-#define DLBRIDGE_ABI v1_no_exchange
+#define DLBRIDGE_ABI_OPTIONS _no_exchange
 #elif DLBRIDGE_DLPACK_AT_LEAST(2)
-#define DLBRIDGE_ABI v1_no_exceptions
+#define DLBRIDGE_ABI_OPTIONS _no_exceptions
 #else
-#define DLBRIDGE_ABI v1_no_exceptions_no_exchange
+#define DLBRIDGE_ABI_OPTIONS _no_exceptions_no_exchange
 #endif
+#define DLBRIDGE_ABI_JOINED(major, minor, patch, options) v##major##_##minor##_##patch##options
+#define DLBRIDGE_ABI_OF(major, minor, patch, options) \
+  DLBRIDGE_ABI_JOINED(major, minor, patch, options)
+#define DLBRIDGE_ABI                                                                      \
+  DLBRIDGE_ABI_OF(DLBRIDGE_VERSION_MAJOR, DLBRIDGE_VERSION_MINOR, DLBRIDGE_VERSION_PATCH, \
+                  DLBRIDGE_ABI_OPTIONS)
 
-// DLBRIDGE_LOCAL: gives every shared library its own copy of the object. Without it the loader
-// merges inline variables and function-local statics of all libraries (STB_GNU_UNIQUE), even if
-// the libraries use different versions of dlbridge.
+// DLBRIDGE_LOCAL: gives every shared library its own copy of a variable or function, or of all in a
+// namespace. Without it the loader merges inline variables and function-local statics of all
+// libraries (STB_GNU_UNIQUE), and the functions of those that it loads with RTLD_GLOBAL. The
+// headers of python/ and runtime/, whose functions use state of their library, hide everything.
 // DLBRIDGE_PUBLIC: makes the type the same in every shared library with the same DLBRIDGE_ABI, so
 // that handlers in one library catch exceptions that another one throws.
 #if defined(_WIN32)

@@ -5,7 +5,9 @@ import importlib
 import itertools
 import os
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -14,12 +16,16 @@ import pytest
 MODULES = Path(os.environ["DLBRIDGE_TEST_MODULES"])
 VISIBILITIES = ["hidden", "default"]
 VERSIONS = ["this_version", "other_version"]
+NANOBIND = [("nanobind", "default"), ("nanobind_other", "default")]
 
 # Exception types are visible, so that other libraries can catch them. Type information of types
 # outside dlbridge that mention its types, such as float (dlbridge::tensor_span), is constant.
 SHARED_ON_PURPOSE = re.compile(
     r"((typeinfo|typeinfo name|vtable) for )?dlbridge::\w+::(python::python_)?error(::.*)?$"
     r"|(typeinfo|typeinfo name|vtable) for (?!dlbridge::)"
+)
+OF_PYTHON_HEADERS = re.compile(
+    r"[^<(]*(dlbridge::\w+::(python::|def(_\w+)?[<(])|bind(11)?::detail::type_caster)"
 )
 
 
@@ -51,7 +57,7 @@ def is_in_dlbridge(name: str) -> bool:
 
 @pytest.mark.parametrize(
     ("version", "visibility"),
-    [*itertools.product(VERSIONS, VISIBILITIES), ("nanobind", "default")],
+    [*itertools.product(VERSIONS, VISIBILITIES), *NANOBIND],
 )
 def test_no_object_is_shared(version: str, visibility: str) -> None:
     """No unique symbol and no data: the state is hidden, also if every function is visible."""
@@ -61,6 +67,19 @@ def test_no_object_is_shared(version: str, visibility: str) -> None:
         if kind not in "TW" and not SHARED_ON_PURPOSE.match(name)
     ]
     assert shared == []
+
+
+@pytest.mark.parametrize("module", [("this_version", "default"), ("nanobind", "default")])
+def test_no_function_that_uses_state_is_visible(module: tuple[str, str]) -> None:
+    """Those of the Python headers, also with default visibility."""
+    visible = [
+        name
+        for _, name in symbols(*module)
+        if OF_PYTHON_HEADERS.match(name)
+        and "::python_error::" not in name
+        and not SHARED_ON_PURPOSE.match(name)
+    ]
+    assert visible == []
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -103,3 +122,59 @@ def test_each_version_accepts_objects_of_the_other(visibility: str) -> None:
             assert getattr(consumer, name)(producer.counted()) == 3
         with pytest.raises(TypeError, match="rank differs"):
             consumer.total_fast(producer.as_tensor(memoryview(b"1234").cast("f", [1, 1])))
+
+
+# Loads modules so that each one's visible functions replace those of the later ones, and calls each
+# with arrays of NumPy and of the others.
+CALLS_WITH_GLOBAL_SYMBOLS = """
+import importlib.machinery, importlib.util, os, sys
+import numpy as np
+
+sys.setdlopenflags(os.RTLD_NOW | os.RTLD_GLOBAL)
+
+def load(path):
+    name = os.path.basename(path).split(".")[0]
+    loader = importlib.machinery.ExtensionFileLoader(name, path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+modules = [load(path) for path in sys.argv[1:]]
+x = np.ones(3, np.float32)
+for one in modules:
+    assert one.total(x) == one.total_fast(x) == 3
+    assert one.kind(x) == "float" and one.kind(x.astype(np.float64)) == "double"
+    for refuses in (one.total, one.total_fast, one.kind):
+        try:
+            refuses(x.astype(np.int32))
+        except TypeError as error:
+            assert "expected float32[*] on cpu; got int32[3] on cpu: dtype differs" in str(error)
+        else:
+            raise AssertionError(refuses)
+    if hasattr(one, "from_dlpack"):
+        assert type(one.vector(2)) is type(one.from_dlpack(x)) is one.Tensor
+        assert one.refuse() == "size overflows: expected less; got more"
+    for other in modules:
+        assert one.total(other.counted()) == one.total_fast(other.counted()) == 3
+        assert np.from_dlpack(other.counted()).tolist() == [0, 1, 2]
+print("all calls were right")
+"""
+LOADED_WITH_GLOBAL_SYMBOLS = [
+    *itertools.permutations(["this_version_default", "other_version_default"], 2),
+    *itertools.permutations(["this_version_hidden", "other_version_default"], 2),
+    *itertools.permutations(["nanobind_default", "nanobind_other_default"], 2),
+    *itertools.permutations(["this_version_default", "nanobind_default"], 2),
+    *itertools.permutations(["other_version_default", "nanobind_default"], 2),
+    *[(name, name) for name in ("this_version_default", "this_version_hidden", "nanobind_default")],
+]
+
+
+@pytest.mark.parametrize("names", LOADED_WITH_GLOBAL_SYMBOLS, ids=" then ".join)
+def test_modules_with_global_symbols(names: tuple[str, str], tmp_path: Path) -> None:
+    """The loader merges the visible functions of modules that are loaded with RTLD_GLOBAL."""
+    paths = [next(MODULES.glob(f"{name}.*so")) for name in names]
+    if names[0] == names[1]:  # the loader takes a copy for another library
+        paths[1] = Path(shutil.copy(paths[1], tmp_path))
+    command = [sys.executable, "-c", CALLS_WITH_GLOBAL_SYMBOLS, *map(str, paths)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "all calls were right\n"), done.stderr

@@ -32,6 +32,8 @@ float total(to_read x) {
   return sum;
 }
 
+char const* kind(to_read) { return "float"; }
+
 PYBIND11_MODULE(MODULE_NAME, m) {
   namespace dp = dlbridge::python;
   dlbridge::init(m);
@@ -41,6 +43,8 @@ PYBIND11_MODULE(MODULE_NAME, m) {
   dlbridge::def(m, "total", &total, py::arg("x"));
   dlbridge::def_fast<&total>(m, "total_fast", {"x"});
   m.def("total_plain", &total);
+  dlbridge::def(m, "kind", &kind, py::arg("x"));  // one by name, which a linker can merge
+  dlbridge::def(m, "kind", [](dlbridge::tensor<double> const&) { return "double"; }, py::arg("x"));
   dlbridge::def(m, "total_beside", [](std::pair<to_read, ramp*> x) { return total(x.first); });
   m.def("counted", [] { return dlbridge::build(std::vector<float>{0, 1, 2}); });
   if (PyModule_AddFunctions(m.ptr(), dp::module_functions()) != 0) {

@@ -103,8 +103,11 @@ TEST(Abi, VersionMacrosAreDecimalNumbers) {
   }
 }
 
-TEST(Abi, TheNamespaceEncodesWhetherThereAreExchangeTables) {
-  EXPECT_STREQ(TEXT_OF(DLBRIDGE_ABI), DLBRIDGE_DLPACK_AT_LEAST(2) ? "v1" : "v1_no_exchange");
+TEST(Abi, TheNamespaceEncodesTheVersionAndWhetherThereAreExchangeTables) {
+  EXPECT_EQ(TEXT_OF(DLBRIDGE_ABI),
+            "v" TEXT_OF(DLBRIDGE_VERSION_MAJOR) "_" TEXT_OF(DLBRIDGE_VERSION_MINOR) "_" TEXT_OF(
+                DLBRIDGE_VERSION_PATCH) +
+                std::string(DLBRIDGE_DLPACK_AT_LEAST(2) ? "" : "_no_exchange"));
 }
 
 }  // namespace

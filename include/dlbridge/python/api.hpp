@@ -21,7 +21,7 @@
 #include <dlbridge/thread_exit.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 /// Whether this process may use Python objects. The result is false before the initialization of
@@ -108,5 +108,5 @@ DLBRIDGE_INLINE void xdecref(PyObject* object) {
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

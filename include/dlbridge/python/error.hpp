@@ -11,7 +11,7 @@
 #include <dlbridge/thread_exit.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 /// The class CopyForbiddenError. It derives from BufferError and from ValueError, because the array
@@ -235,5 +235,5 @@ bool guarded(F&& f, char const* where = nullptr) noexcept {
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

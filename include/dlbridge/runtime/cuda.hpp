@@ -14,7 +14,7 @@
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 struct cuda_block_copy;       // of cuda.h: CUDA_MEMCPY2D
 struct cuda_peer_block_copy;  // CUDA_MEMCPY3D_PEER
@@ -172,5 +172,5 @@ inline bool try_locate(cuda_table const& driver, void const* address, device& ou
   return true;
 }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

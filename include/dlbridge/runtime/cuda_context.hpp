@@ -13,7 +13,7 @@
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 namespace detail {
 // The retained primary context of a device, and its events. Both exist until the process ends.
@@ -363,5 +363,5 @@ inline event_pool* events_at_hand(cuda_table const& driver, stream_ref consumer,
 }
 }  // namespace detail
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -15,7 +15,7 @@
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 /// The functions of the HIP runtime. Members have the names of cuda_table where they do the same.
 /// Handles and device addresses have the type void*; enumerators have the type int.
@@ -283,5 +283,5 @@ inline bool try_locate(hip_table const& driver, void const* address, device& out
   return true;
 }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

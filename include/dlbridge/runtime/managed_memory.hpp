@@ -19,7 +19,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 /// How managed memory will be used. The values are those of CUmem_advise and hipMemoryAdvise, which
 /// undo an advice with the next value.
@@ -109,5 +109,5 @@ inline void advise(tensor_view const& view, memory_advice advice, device where,
   }
 }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -17,7 +17,7 @@
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 namespace detail {
 // The caller looks the driver up once: other code may load it between two lookups.
@@ -293,5 +293,5 @@ void host_wait(Table const& driver, stream_ref stream) {
   detail::require_success(try_host_wait(driver, stream));
 }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

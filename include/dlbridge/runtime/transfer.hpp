@@ -27,7 +27,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 /// Options of transfer. The two flags are guarantees of the caller, which avoid waiting.
 struct transfer_options {
@@ -300,5 +300,5 @@ inline void transfer_into(tensor_view const& source, tensor_view const& destinat
   }));
 }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

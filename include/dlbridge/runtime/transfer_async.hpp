@@ -28,7 +28,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace detail {
 
 // What a copy reads, until it has completed: the tensor, or the block of staging memory that has
@@ -172,5 +172,5 @@ inline managed_tensor transfer_async(shared_tensor const& owner, tensor_view con
 /// Any thread. The releases run deleters.
 inline void release_completed() noexcept { detail::retired_owners().collect(); }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

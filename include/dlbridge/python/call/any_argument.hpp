@@ -19,7 +19,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 template <class T, class Shape, class... Constraints>
 class argument;
@@ -131,5 +131,5 @@ decltype(auto) visit(any_argument const& tensor, Visitor&& visitor) {
   return detail::visit_types<void const>(tensor_view(tensor), visitor, List{});
 }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -20,7 +20,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 namespace detail {
 template <std::size_t>
@@ -225,5 +225,5 @@ class argument {
 template <class T, class Shape = dynamic_rank, class... Constraints>
 using convert = argument<T const, Shape, converted, Constraints...>;
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

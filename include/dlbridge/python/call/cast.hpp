@@ -10,7 +10,7 @@
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // Loads an argument. False, with the TypeError of its refusal pending, if the object does not fit.
@@ -57,5 +57,5 @@ P cast(PyObject* object, char const* name = nullptr, char const* function = null
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

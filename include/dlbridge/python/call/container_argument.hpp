@@ -18,7 +18,7 @@
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 /// One argument of one call that is a container of tensors, with the members of tensor_argument
@@ -92,5 +92,5 @@ PyObject* first_tensor_in(std::tuple<Arguments...> const& arguments) noexcept {
 }  // namespace detail
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

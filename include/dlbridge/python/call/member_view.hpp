@@ -16,7 +16,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 /// A result that refers to memory of the object on which a method is called, or, with pybind11, of
 /// the first positional argument of a function. The Python object that the caller receives keeps
@@ -83,5 +83,5 @@ inline ref give_view(member_view const& view, PyObject* object, PyObject* first_
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -15,7 +15,7 @@
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 /// A parameter of type P that accepts a DLPack producer as P does, and any other object with the
 /// buffer protocol: bytes, bytearray, memoryview, array.array, mmap.mmap, an array of ctypes. The
@@ -77,5 +77,5 @@ struct result_kind<or_buffer<P>> : result_kind<P> {};
 }  // namespace detail
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

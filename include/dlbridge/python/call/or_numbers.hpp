@@ -20,7 +20,7 @@
 #include <dlbridge/requirement.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 namespace python {
 namespace detail {
@@ -113,5 +113,5 @@ struct result_kind<or_numbers<P>> : result_kind<P> {};
 }  // namespace detail
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

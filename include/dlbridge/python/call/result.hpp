@@ -18,7 +18,7 @@
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 /// An extra argument of def and def_fast. The bound function then returns tensors of one library,
 /// regardless of the libraries of its arguments.
@@ -120,5 +120,5 @@ PyObject* first_tensor(PyObject* const* objects) noexcept {
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

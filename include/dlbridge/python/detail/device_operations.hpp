@@ -17,7 +17,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 /// A copy to another device, or to new memory of the same kind.
@@ -231,5 +231,5 @@ DLBRIDGE_COLD inline bool forbids_move(copy_policy copy, device from, device to,
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

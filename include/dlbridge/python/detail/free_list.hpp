@@ -7,7 +7,7 @@
 #include <dlbridge/abi.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 /// The memory of destroyed objects. Builds without the GIL do not use it, as threads would wait for
@@ -39,5 +39,5 @@ class free_list {
 };
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

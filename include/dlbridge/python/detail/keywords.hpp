@@ -8,7 +8,7 @@
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 /// The attribute and keyword names that dlbridge uses, interned once for the process. The compiler
@@ -169,5 +169,5 @@ inline bool read_keywords(char const* function, Py_ssize_t positional, PyObject*
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

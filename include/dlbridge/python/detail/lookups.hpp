@@ -10,7 +10,7 @@
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 /// Looks up an attribute that an object may lack.
@@ -117,5 +117,5 @@ DLBRIDGE_LOCAL inline ref base_of(PyTypeObject* type) noexcept {
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -19,7 +19,7 @@
 // TypeError is never set: a consumer would treat it as the sign of an old producer (spec 2.4). The
 // caller holds the GIL.
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 DLBRIDGE_COLD inline bool refuse_value(PyObject* value, char const* name, char const* expected,
@@ -392,5 +392,5 @@ inline bool choose_stream(PyObject* named, device where, stream_ref& out,
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -15,7 +15,7 @@
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 /// Whether stream= of a device is a SYCL queue (spec 4.8). dlbridge calls the methods of the object
@@ -95,5 +95,5 @@ inline bool order_queues(PyObject* later, PyObject* earlier) noexcept {
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

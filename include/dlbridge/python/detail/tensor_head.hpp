@@ -12,7 +12,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 /// The object of every Tensor begins with these members.
@@ -68,5 +68,5 @@ DLBRIDGE_COLD inline bool read_stream_of_tensor(PyObject* object, stream_ref& ou
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -14,7 +14,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 /// Shape and byte strides of a buffer, for the ranks up to room: in an object that exports buffers,
@@ -134,5 +134,5 @@ inline void release_buffer(Py_buffer* buffer) noexcept {
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

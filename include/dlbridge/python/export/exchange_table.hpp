@@ -20,7 +20,7 @@
 #include <dlbridge/validate.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 namespace detail {
@@ -181,5 +181,5 @@ bool add_exchange_table(PyTypeObject* type) noexcept {
 #endif
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -22,7 +22,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // Converts byte strides to strides in elements; returns false when one is not a multiple of the
@@ -397,5 +397,5 @@ inline managed_tensor consume_described(PyObject* object, PyObject* named,
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

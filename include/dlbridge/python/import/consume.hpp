@@ -21,7 +21,7 @@
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 namespace detail {
@@ -100,5 +100,5 @@ inline managed_tensor consume(PyObject* producer, consume_request const& request
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

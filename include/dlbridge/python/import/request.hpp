@@ -7,7 +7,7 @@
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 /// What a consumer requests of a producer.
@@ -24,5 +24,5 @@ struct consume_request {
 };
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

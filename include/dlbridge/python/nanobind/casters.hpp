@@ -31,7 +31,7 @@
 #include <dlbridge/tensor.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_nanobind {
 
@@ -183,10 +183,10 @@ class tensor_caster {
 
 }  // namespace on_nanobind
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge
 
-namespace nanobind {
+namespace nanobind DLBRIDGE_LOCAL {
 namespace detail {
 template <class P>
 struct type_caster<P, enable_if_t<dlbridge::python::is_tensor_parameter<P> &&
@@ -253,4 +253,4 @@ struct type_caster<dlbridge::member_view> {
   }
 };
 }  // namespace detail
-}  // namespace nanobind
+}  // namespace nanobind DLBRIDGE_LOCAL

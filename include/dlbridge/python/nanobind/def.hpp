@@ -18,7 +18,7 @@
 #include <dlbridge/python/nanobind/errors.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 /// Binds a function whose parameters and result may be tensors to a nanobind module, as its def
 /// does.
@@ -131,5 +131,5 @@ template <class T, class... Options, class Getter, class... Extra>
   return def_property(scope, name, std::forward<Getter>(getter), nullptr, extra...);
 }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -13,7 +13,7 @@
 #include <dlbridge/python/nanobind/errors.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_nanobind {
 // The Library of class_operations.
@@ -52,5 +52,5 @@ DLBRIDGE_LOCAL void def_dlpack(::nanobind::class_<T, Options...>& bound_class) {
   }
 }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

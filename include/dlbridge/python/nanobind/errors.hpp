@@ -20,7 +20,7 @@
 #endif
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_nanobind {
 namespace nb = ::nanobind;
@@ -110,5 +110,5 @@ inline void init(::nanobind::module_&) {
   });
 }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -18,7 +18,7 @@
 #include <dlbridge/python/nanobind/errors.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 /// Imports the tensor of any Python object: an element of nb::args, nb::kwargs, a list, an
 /// attribute: cast<tensor<float const>>(kwargs["x"], "x").
@@ -87,5 +87,5 @@ template <class At>
   return ::nanobind::borrow<::nanobind::iterator>(map(item, range(count)));
 }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -30,7 +30,7 @@
 #include <dlbridge/tensor.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 namespace python {
 namespace on_pybind11 {
@@ -182,10 +182,10 @@ class tensor_caster {
 
 }  // namespace on_pybind11
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge
 
-namespace pybind11 {
+namespace pybind11 DLBRIDGE_LOCAL {
 namespace detail {
 template <class P>
 class type_caster<P, std::enable_if_t<dlbridge::python::is_tensor_parameter<P> &&
@@ -277,4 +277,4 @@ class type_caster<dlbridge::member_view> {
   }
 };
 }  // namespace detail
-}  // namespace pybind11
+}  // namespace pybind11 DLBRIDGE_LOCAL

@@ -19,7 +19,7 @@
 #include <dlbridge/python/pybind11/errors.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 namespace python {
 namespace on_pybind11 {
@@ -205,5 +205,5 @@ Class& def_property_readonly(Class& scope, char const* name, Getter&& getter,
   return def_property(scope, name, std::forward<Getter>(getter), nullptr, extra...);
 }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

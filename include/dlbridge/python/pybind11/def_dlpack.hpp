@@ -13,7 +13,7 @@
 #include <dlbridge/python/pybind11/errors.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_pybind11 {
 // The Library of class_operations.
@@ -69,5 +69,5 @@ DLBRIDGE_LOCAL void def_dlpack(pybind11::class_<T, Options...>& bound_class) {
   }
 }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

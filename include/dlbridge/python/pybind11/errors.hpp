@@ -18,7 +18,7 @@
 #endif
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_pybind11 {
 namespace py = pybind11;
@@ -86,5 +86,5 @@ inline void init(pybind11::module_&) {
   });
 }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -17,7 +17,7 @@
 #include <dlbridge/python/pybind11/errors.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 /// Imports the tensor of any Python object: an element of py::args, py::kwargs, a list, an
 /// attribute: cast<tensor<float const>>(kwargs["x"], "x").
@@ -87,14 +87,14 @@ tensor_iterator make_iterator(pybind11::object owner, std::size_t count, At at,
   return tensor_iterator(map(item, range(count)));
 }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge
 
-namespace pybind11 {
+namespace pybind11 DLBRIDGE_LOCAL {
 namespace detail {
 template <>
 struct handle_type_name<dlbridge::tensor_iterator> {
   static constexpr auto name = const_name("collections.abc.Iterator[typing.Any]");
 };
 }  // namespace detail
-}  // namespace pybind11
+}  // namespace pybind11 DLBRIDGE_LOCAL

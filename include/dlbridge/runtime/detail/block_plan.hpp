@@ -12,7 +12,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace detail {
 
 // The bytes from the first byte of a tensor's lowest element to the last byte of its highest one.
@@ -98,5 +98,5 @@ inline block_plan plan_blocks(tensor_view const& source, tensor_view const& dest
 }
 
 }  // namespace detail
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

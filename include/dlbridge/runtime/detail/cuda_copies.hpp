@@ -10,7 +10,7 @@
 #include <dlbridge/runtime/detail/driver.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 /// The struct CUDA_MEMCPY2D of cuda.h: the same members in the same order, under other names.
 struct cuda_block_copy {
@@ -130,5 +130,5 @@ inline report try_copy_peer_block(cuda_table const& driver, block_copy const& co
   return try_call(driver, driver.copy_peer_block_async, &block, stream);
 }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -26,7 +26,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace detail {
 
 // A stream whose context is current, and the copies that this object has enqueued on it. The
@@ -347,5 +347,5 @@ DLBRIDGE_COLD void device_copy(copy_stream<Table>& stream, tensor_view const& so
 }
 
 }  // namespace detail
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -16,7 +16,7 @@
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 namespace detail {
 // The enumerators and flags that CUDA and HIP share, also compared with both headers.
@@ -292,5 +292,5 @@ template <class Table>
 constexpr runtime_kind runtime_of_table() noexcept;
 }  // namespace detail
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -9,7 +9,7 @@
 #include <dlbridge/error.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 /// The return value of every function of a driver: 0, or one of its error codes.
 using driver_result = int;
@@ -111,5 +111,5 @@ inline char const* advice_at_start(driver_result result) noexcept {
 }
 }  // namespace detail
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -14,7 +14,7 @@
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace detail {
 
 // In this scope the capture mode of the thread is relaxed. In the strict modes, allocating or
@@ -178,5 +178,5 @@ class stream_event {
 };
 
 }  // namespace detail
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -25,7 +25,7 @@
 #endif
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 /// The address of a function whose type only the caller has. The caller casts it before the call.
 using any_function = void (*)();
@@ -201,5 +201,5 @@ inline report shared_library::try_open(library_names const& names, shared_librar
   return r;
 }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

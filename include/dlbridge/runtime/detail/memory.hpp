@@ -27,7 +27,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 namespace detail {
 inline memory_side side_of(device where) noexcept {
@@ -376,5 +376,5 @@ inline device located(tensor_view const& view) noexcept {
   return where;
 }
 
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -9,7 +9,7 @@
 #include <dlbridge/abi.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace detail {
 
 // An owner that waits. Its destructor releases what it owns.
@@ -67,5 +67,5 @@ DLBRIDGE_LOCAL inline retired_list& retired_owners() noexcept {
 }
 
 }  // namespace detail
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -18,7 +18,7 @@
 #include <dlbridge/runtime/hip.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace detail {
 
 // A block has a power of two of bytes, at least the smallest and at most the largest size. The pool
@@ -96,5 +96,5 @@ DLBRIDGE_LOCAL staging_pool<Table>& staging_blocks() noexcept {
 }
 
 }  // namespace detail
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

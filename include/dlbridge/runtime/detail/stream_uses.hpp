@@ -14,7 +14,7 @@
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace detail {
 
 // The streams whose operations may use memory until it is freed. Any thread may add streams while
@@ -87,5 +87,5 @@ class stream_uses {
 };
 
 }  // namespace detail
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

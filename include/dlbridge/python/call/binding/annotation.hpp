@@ -8,7 +8,7 @@
 #include <dlbridge/python/call/detail/element_kinds.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace binding {
 
@@ -78,5 +78,5 @@ constexpr auto annotation() {
 
 }  // namespace binding
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -9,7 +9,7 @@
 #include <dlbridge/abi.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace binding {
 
@@ -107,5 +107,5 @@ auto as_function(Result (Class::*member)(Parameters...) const& noexcept) {
 
 }  // namespace binding
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

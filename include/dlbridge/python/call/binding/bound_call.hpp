@@ -26,7 +26,7 @@
 #include <dlbridge/thread_exit.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace binding {
 
@@ -228,5 +228,5 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
 
 }  // namespace binding
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

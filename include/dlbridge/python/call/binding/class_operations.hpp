@@ -26,7 +26,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // The Operations of type_exchange_table, and the methods, of a class.
@@ -155,5 +155,5 @@ struct class_operations {
 
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -13,7 +13,7 @@
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 class overload_call;
@@ -146,5 +146,5 @@ DLBRIDGE_COLD inline void set_kind_mismatch(PyObject* bound, char const* name,
 }  // namespace binding
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

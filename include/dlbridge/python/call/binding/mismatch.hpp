@@ -17,7 +17,7 @@
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // Whether a message shows repr() of an object: that of a text or a number, and not of an array,
@@ -196,5 +196,5 @@ DLBRIDGE_COLD inline ref annotation_in(char const* signature, std::size_t index)
 
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -21,7 +21,7 @@
 // Linked lists keep the compile time of this header low, which every extension includes. The code
 // that uses them runs when a call is refused.
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 /// The state of one call of an overload set: the tensors that are imported, and the reasons of the
@@ -348,5 +348,5 @@ class overload_call {
 };
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -12,7 +12,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 template <class T, class Shape>
 class broadcast_span;
 
@@ -91,5 +91,5 @@ constexpr void require_signature() noexcept {
 
 }  // namespace binding
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -29,7 +29,7 @@
 // - extract(): the C++ object, once
 // - first_tensor(): the first object that is a tensor, or null
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 /// @tparam Others the conversions of elements of element_kind::other
@@ -365,5 +365,5 @@ class element_argument<T, Others, element_kind::mapping>
     : public detail::or_bound<T, Others, detail::mapping_argument<T, Others>> {};
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

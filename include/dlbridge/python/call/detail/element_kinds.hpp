@@ -18,7 +18,7 @@
 // Containers are recognized by their members, so that this header, which every extension includes,
 // includes no header of a container, and so that containers of other libraries are recognized too.
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 class member_view;
 
 namespace python {
@@ -318,5 +318,5 @@ constexpr bool is_container_result = detail::is_container_with<T, Others>(
     detail::is_tensor_or_holds_one<T> || detail::is_view_or_holds_one<T>);
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

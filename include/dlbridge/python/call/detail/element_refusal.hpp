@@ -10,7 +10,7 @@
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 /// Whether the text of an exception states the reason alone: C++ code raised this TypeError.
@@ -126,5 +126,5 @@ class element_refusal {
 };
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

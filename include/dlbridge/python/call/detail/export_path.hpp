@@ -24,7 +24,7 @@
 #include <dlbridge/python/tensor/tensor_type.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 /// The libraries that `returns` can name.
 enum class library : std::uint8_t {
@@ -389,5 +389,5 @@ inline ref give_as(library which, managed_tensor m) noexcept {
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

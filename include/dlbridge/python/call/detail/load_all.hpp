@@ -15,7 +15,7 @@
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 /// Where the code is that loads an argument: in the function that calls load_all, or once for each
@@ -93,5 +93,5 @@ DLBRIDGE_COLD void add_reasons(refusals& reasons, std::tuple<Arguments...>& argu
 
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

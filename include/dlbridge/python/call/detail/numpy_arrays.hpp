@@ -24,7 +24,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // The entries of NumPy's table of functions that are used here. Their indices and signatures are
@@ -248,5 +248,5 @@ DLBRIDGE_LOCAL inline numpy_arrays const* find_numpy_arrays() noexcept {
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -12,7 +12,7 @@
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 /// The conversions of a number type. The primary template stands for every other type. Members:
@@ -175,5 +175,5 @@ template <class T>
 constexpr bool is_scalar = scalar<T>::is_scalar;
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -15,7 +15,7 @@
 #include <dlbridge/requirement.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 /// Text that is composed at compile time.
@@ -165,5 +165,5 @@ DLBRIDGE_COLD inline std::string signature_of(std::string const& name,
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -17,7 +17,7 @@
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // Imports the tensor of a raw capsule, as its producer exported it. Returns an empty tensor, with
@@ -60,5 +60,5 @@ DLBRIDGE_COLD inline managed_tensor consume_for_host(PyObject* producer, device 
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

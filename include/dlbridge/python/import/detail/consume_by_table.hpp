@@ -18,7 +18,7 @@
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // Orders a stream after the one on which a library works, as __dlpack__ of the library would: the
@@ -95,5 +95,5 @@ DLBRIDGE_INLINE managed_tensor consume_by_table(type_entry const& type, PyObject
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -11,7 +11,7 @@
 #include <dlbridge/version.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // The keyword arguments of one call of __dlpack__; null ones are not passed.
@@ -108,5 +108,5 @@ inline ref call_dlpack(PyObject* producer, producer_method const& method,
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -22,7 +22,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // The first fields of PyArrayObject and PyArray_Descr, the same in NumPy 1 and 2.
@@ -331,5 +331,5 @@ DLBRIDGE_COLD inline bool has_buffer_of(PyObject* array, tensor_view const& tens
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

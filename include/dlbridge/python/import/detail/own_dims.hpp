@@ -14,7 +14,7 @@
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // A managed struct and the imported tensor that its deleter frees, with a shape and strides behind
@@ -116,5 +116,5 @@ DLBRIDGE_NOINLINE inline managed_tensor with_own_dims(managed_tensor m) noexcept
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -15,7 +15,7 @@
 #include <dlbridge/version.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // A managed tensor on the memory of an ndarray, in one allocation: what build_on does, without a
@@ -91,5 +91,5 @@ DLBRIDGE_NOINLINE inline managed_tensor own_ndarray(PyObject* array, DLTensor co
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

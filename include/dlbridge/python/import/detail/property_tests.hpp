@@ -14,7 +14,7 @@
 #include <dlbridge/thread_exit.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 /// One property of an object of a library: an attribute, or a method without arguments.
@@ -217,5 +217,5 @@ inline bool is_recorded(property_tests const tests, PyObject* object) noexcept {
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

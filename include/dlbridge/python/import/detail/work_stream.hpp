@@ -16,7 +16,7 @@
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // A type without an exchange table, and the function of its library that returns the current stream
@@ -82,5 +82,5 @@ DLBRIDGE_COLD inline stream_ref work_stream_of(PyObject* object, exchange_table 
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -26,7 +26,7 @@
 #include <dlbridge/python/nanobind/errors.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_nanobind {
 
@@ -193,10 +193,10 @@ class bound_function<F, Guard, Result(Parameters...)> {
 
 }  // namespace on_nanobind
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge
 
-namespace nanobind {
+namespace nanobind DLBRIDGE_LOCAL {
 namespace detail {
 template <class P>
 struct type_caster<dlbridge::python::on_nanobind::shared_argument<P>> {
@@ -275,4 +275,4 @@ struct type_caster<dlbridge::python::binding::returned_value<R>> {
   }
 };
 }  // namespace detail
-}  // namespace nanobind
+}  // namespace nanobind DLBRIDGE_LOCAL

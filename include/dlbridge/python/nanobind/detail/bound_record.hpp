@@ -17,7 +17,7 @@
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_nanobind {
 
@@ -120,5 +120,5 @@ struct bound_record : function_record {
 
 }  // namespace on_nanobind
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

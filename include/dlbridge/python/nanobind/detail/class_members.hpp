@@ -22,7 +22,7 @@
 #include <dlbridge/python/nanobind/errors.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_nanobind {
 
@@ -101,10 +101,10 @@ DLBRIDGE_COLD inline void insert_property(nb::handle bound, char const* name, nb
 
 }  // namespace on_nanobind
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge
 
-namespace nanobind {
+namespace nanobind DLBRIDGE_LOCAL {
 namespace detail {
 template <class P>
 struct type_caster<dlbridge::python::on_nanobind::ignored<P>> {
@@ -119,4 +119,4 @@ struct remove_opt_mono<dlbridge::python::on_nanobind::ignored<P>> {
       dlbridge::python::on_nanobind::ignored<typename remove_opt_mono<intrinsic_t<P>>::type>;
 };
 }  // namespace detail
-}  // namespace nanobind
+}  // namespace nanobind DLBRIDGE_LOCAL

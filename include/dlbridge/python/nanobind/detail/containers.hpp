@@ -21,7 +21,7 @@
 #include <dlbridge/python/nanobind/errors.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_nanobind {
 
@@ -147,5 +147,5 @@ struct annotation_text {
 
 }  // namespace on_nanobind
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

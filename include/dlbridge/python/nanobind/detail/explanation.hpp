@@ -24,7 +24,7 @@
 // types of the arguments, and does not say which of them it refused. The functions below load each
 // argument once more.
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_nanobind {
 
@@ -219,5 +219,5 @@ DLBRIDGE_COLD inline void explain_refusals(PyObject* function) noexcept {
 
 }  // namespace on_nanobind
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -12,7 +12,7 @@
 #include <dlbridge/python/nanobind/errors.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_nanobind {
 
@@ -82,5 +82,5 @@ char const* doc_of(Extra const&... extra) noexcept {
 
 }  // namespace on_nanobind
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -16,7 +16,7 @@
 #include <dlbridge/python/nanobind/detail/bound_record.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_nanobind {
 
@@ -105,5 +105,5 @@ class library_refusal {
 
 }  // namespace on_nanobind
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

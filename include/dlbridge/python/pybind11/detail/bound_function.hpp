@@ -24,7 +24,7 @@
 #include <dlbridge/python/pybind11/errors.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_pybind11 {
 // The bound class to whose object a parameter refers; void for other parameters.
@@ -98,10 +98,10 @@ using bound_function = binding::bound_call<call_traits, F, Guard, Signature>;
 
 }  // namespace on_pybind11
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge
 
-namespace pybind11 {
+namespace pybind11 DLBRIDGE_LOCAL {
 namespace detail {
 template <class P>
 class type_caster<dlbridge::python::binding::given_tensor<P>> {
@@ -169,4 +169,4 @@ class type_caster<dlbridge::python::binding::returned_value<R>> {
   }
 };
 }  // namespace detail
-}  // namespace pybind11
+}  // namespace pybind11 DLBRIDGE_LOCAL

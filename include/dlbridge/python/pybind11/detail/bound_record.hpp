@@ -15,7 +15,7 @@
 #include <dlbridge/python/pybind11/errors.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_pybind11 {
 // One argument of a refused call.
@@ -63,5 +63,5 @@ DLBRIDGE_LOCAL inline bool& has_stated_reasons() noexcept {
 
 }  // namespace on_pybind11
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

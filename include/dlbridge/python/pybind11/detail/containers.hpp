@@ -22,7 +22,7 @@
 #include <dlbridge/python/pybind11/errors.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_pybind11 {
 // Whether None does not fit a parameter of type T, although pybind11's caster loads it as a null
@@ -149,5 +149,5 @@ struct annotation_text {
 
 }  // namespace on_pybind11
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -21,7 +21,7 @@
 #include <dlbridge/python/pybind11/errors.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_pybind11 {
 // An extra that stores pybind11's record of a function.
@@ -155,10 +155,10 @@ DLBRIDGE_COLD inline void explain_refusals(bound_record& record, PyObject* funct
 
 }  // namespace on_pybind11
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge
 
-namespace pybind11 {
+namespace pybind11 DLBRIDGE_LOCAL {
 namespace detail {
 template <>
 struct process_attribute<dlbridge::python::on_pybind11::record_link>
@@ -169,4 +169,4 @@ struct process_attribute<dlbridge::python::on_pybind11::record_link>
   }
 };
 }  // namespace detail
-}  // namespace pybind11
+}  // namespace pybind11 DLBRIDGE_LOCAL

@@ -13,7 +13,7 @@
 #include <dlbridge/python/pybind11/detail/bound_record.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_pybind11 {
 // How a class or module holds a Python function.
@@ -196,5 +196,5 @@ DLBRIDGE_COLD inline bool insert_function(PyObject* scope, char const* name, ref
 
 }  // namespace on_pybind11
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -29,7 +29,7 @@
 #include <dlbridge/python/pybind11/errors.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_pybind11 {
 // The extras of def that it applies itself: call_guard around the C++ function alone, and returns.
@@ -238,10 +238,10 @@ made_function make_function(Callee callee, char const* name, char const* display
 
 }  // namespace on_pybind11
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge
 
-namespace pybind11 {
+namespace pybind11 DLBRIDGE_LOCAL {
 namespace detail {
 template <>
 struct process_attribute<dlbridge::python::on_pybind11::applied_extra>
@@ -256,4 +256,4 @@ struct process_attribute<dlbridge::returns> {
   }
 };
 }  // namespace detail
-}  // namespace pybind11
+}  // namespace pybind11 DLBRIDGE_LOCAL

@@ -27,7 +27,7 @@
 // does not say which of them it refused. The functions below read pybind11's own record of the
 // function, and load each argument once more.
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_pybind11 {
 // Whether pybind11's caster of A accepts an object; an exception that it raises is the reason.
@@ -187,5 +187,5 @@ DLBRIDGE_COLD inline void add_call_reasons(function_record const& record, overlo
 
 }  // namespace on_pybind11
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -15,7 +15,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // Whether a dtype is that of booleans, integers, or IEEE-like floats, whose zeros are +0 and -0,
@@ -91,5 +91,5 @@ DLBRIDGE_COLD inline int truth_of_tensor(PyObject* object) noexcept {
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -13,7 +13,7 @@
 #include <dlbridge/python/tensor/tensor_type.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 inline int get_buffer(PyObject* self, Py_buffer* out, int flags) noexcept {
@@ -79,5 +79,5 @@ DLBRIDGE_COLD inline PyTypeObject* full_tensor_type() noexcept {
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

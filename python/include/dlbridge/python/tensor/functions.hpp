@@ -23,7 +23,7 @@
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 DLBRIDGE_COLD inline PyObject* to_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t count,
@@ -186,5 +186,5 @@ DLBRIDGE_LOCAL inline PyMethodDef* module_functions() noexcept {
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -10,7 +10,7 @@
 #include <dlbridge/python/tensor/detail/tensor_streams.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 /// The table for Py_tp_getset.
@@ -72,5 +72,5 @@ DLBRIDGE_LOCAL inline PyGetSetDef* tensor_attributes() noexcept {
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

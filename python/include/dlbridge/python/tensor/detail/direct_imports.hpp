@@ -30,7 +30,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 /// A new Tensor on the memory of an ndarray, from the fields of the array: without a call of
@@ -231,5 +231,5 @@ DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& must_call_dlpack) noe
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

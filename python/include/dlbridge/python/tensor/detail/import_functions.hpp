@@ -30,7 +30,7 @@
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // The keyword arguments of from_dlpack and as_tensor.
@@ -265,5 +265,5 @@ inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -15,7 +15,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 /// Whether a copy of a tensor takes so long that other threads should run meanwhile. A shorter one
@@ -61,5 +61,5 @@ inline managed_tensor copy_without_gil(tensor_view const& source, layout order =
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -14,7 +14,7 @@
 #include <dlbridge/python/tensor/tensor_type.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
 /// The table for Py_tp_methods of the complete type.
@@ -135,5 +135,5 @@ DLBRIDGE_LOCAL inline PyMethodDef* tensor_methods() noexcept {
 }
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

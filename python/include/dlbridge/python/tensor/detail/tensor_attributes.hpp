@@ -16,7 +16,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 inline ref int_tuple(int count, std::int64_t const* values) noexcept {
@@ -182,5 +182,5 @@ DLBRIDGE_COLD inline PyObject* get_cuda_array_interface(PyObject* self, void*) n
 }  // namespace detail
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -12,7 +12,7 @@
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // to(device, *, stream=None, copy=None): from_dlpack(t, device=device, stream=stream, copy=copy)
@@ -54,5 +54,5 @@ DLBRIDGE_COLD inline PyObject* ravel_method(PyObject* object, PyObject*) noexcep
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

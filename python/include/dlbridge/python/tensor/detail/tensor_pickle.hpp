@@ -21,7 +21,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // The bytes of a compact tensor as a Tensor of uint8.
@@ -81,5 +81,5 @@ DLBRIDGE_COLD inline PyObject* reduce_method(PyObject* object, PyObject* argumen
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

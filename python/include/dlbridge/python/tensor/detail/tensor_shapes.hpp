@@ -25,7 +25,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 inline void swap_dimensions(view_layout& layout, int i, int j) noexcept {
@@ -379,5 +379,5 @@ DLBRIDGE_COLD inline PyObject* view_method(PyObject* object, PyObject* positiona
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

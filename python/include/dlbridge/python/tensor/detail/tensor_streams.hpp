@@ -20,7 +20,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // The object that owns the stream which stream= names, or null. Of a Tensor, that is the owner of
@@ -104,5 +104,5 @@ DLBRIDGE_LOCAL inline PyObject* get_cuda_stream(PyObject* self, void*) noexcept 
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

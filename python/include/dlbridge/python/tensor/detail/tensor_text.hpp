@@ -20,7 +20,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // The bits of the fraction of a float dtype, and its smallest distance of numbers, as the exponent
@@ -168,5 +168,5 @@ DLBRIDGE_COLD inline PyObject* html_method(PyObject* object, PyObject*) noexcept
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

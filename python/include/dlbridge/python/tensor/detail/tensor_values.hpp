@@ -21,7 +21,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 DLBRIDGE_COLD inline bool refuse_device(char const* function, tensor_view const& view) noexcept {
@@ -197,5 +197,5 @@ DLBRIDGE_COLD inline PyObject* tobytes_method(PyObject* object, PyObject*) noexc
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge
