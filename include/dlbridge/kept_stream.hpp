@@ -39,7 +39,7 @@ DLBRIDGE_LOCAL inline std::uint64_t thread_number() noexcept {
 class kept_stream {
  public:
   kept_stream() noexcept = default;
-  explicit kept_stream(stream_ref stream) noexcept
+  DLBRIDGE_LOCAL explicit kept_stream(stream_ref stream) noexcept
       : native_handle_(stream.native_handle()),
         context_(stream.context()),
         is_none_(runtime_of(stream.device()) == runtime_kind::none),
@@ -47,7 +47,7 @@ class kept_stream {
 
   /// The stream for the calling thread.
   /// @param where The device with which the object was constructed.
-  stream_ref get(device where) const noexcept {
+  DLBRIDGE_LOCAL stream_ref get(device where) const noexcept {
     bool const is_of_other_thread = thread_ != 0 && thread_ != detail::thread_number();
     stream_ref const stream =
         is_of_other_thread ? stream_ref::default_of(where) : stream_ref(where, native_handle_);

@@ -31,7 +31,7 @@ enum class memory_advice : std::uint8_t {
 
 namespace detail {
 // The arguments that both drivers have in common. CUDA and HIP call the CPU -1.
-struct managed_range {
+struct DLBRIDGE_PUBLIC managed_range {
   void const* first;
   std::size_t bytes;
   int ordinal;

@@ -30,7 +30,7 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 /// Options of transfer. The two flags are guarantees of the caller, which avoid waiting.
-struct transfer_options {
+struct DLBRIDGE_PUBLIC transfer_options {
   /// The struct kind of the new tensor.
   struct_kind kind = struct_kind::versioned;
   /// The source exists until the stream has completed the copy. Otherwise the host waits for it.
