@@ -6,8 +6,10 @@
 #include <vector>
 
 // [on_error]
-// Replaces the throw; must not return. The default is std::terminate.
-#define DLBRIDGE_ON_ERROR(why) (std::puts(dlbridge::message(why).c_str()), std::abort())
+// Replaces the throw; must not return. The default prints the message, too. std::abort flushes no
+// file: stderr needs none, and stdout would lose the text in a pipe.
+#define DLBRIDGE_ON_ERROR(why) \
+  (std::fprintf(stderr, "%s\n", dlbridge::message(why).c_str()), std::abort())
 #include <dlbridge/dlbridge.hpp>
 // [/on_error]
 
@@ -32,7 +34,11 @@ bool try_sum(DLManagedTensorVersioned* raw, float& out) {
 }
 // [/take]
 
-int main() {
+int main(int count, char**) {
+  if (count > 1) {  // with an argument the program ends by DLBRIDGE_ON_ERROR
+    dlbridge::managed_tensor const empty;
+    static_cast<void>(dlbridge::copy_of(empty));
+  }
   float total = 0;
   auto good = dlbridge::build(std::vector<float>{1, 2, 3});
   auto bad = dlbridge::build(std::vector<float>{1, 2});

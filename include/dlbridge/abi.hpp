@@ -10,7 +10,9 @@
 link dlbridge::dlbridge, which requests it."
 #endif
 
-#if !__has_include(<dlpack/dlpack.h>)
+// GCC does not stop at the include of a file that __has_include did not find under the same name.
+// It would go on to the next #error, which is about an older dlpack.h.
+#if !__has_include(<dlpack/./dlpack.h>)
 #error \
     "dlbridge needs dlpack/dlpack.h 1.0 or newer, and the compiler found none. In CMake, link \
 dlbridge::dlbridge. Elsewhere, pass the output of `pkg-config --cflags dlbridge`; or use -I with the \

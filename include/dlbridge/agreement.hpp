@@ -63,7 +63,7 @@ class extent_names {
 };
 
 namespace detail {
-// "expected float32[n] on cpu with n = 4 as in <where>; got float32[5] on cpu: extents differ"
+// "expected float32[n] on cpu, with n = 4 as in <where>; got float32[5] on cpu: extents differ"
 DLBRIDGE_COLD inline report disagreement(tensor_view const& view, requirement const& need,
                                          extent_names::entry const& with,
                                          char const* where) noexcept {
@@ -71,7 +71,7 @@ DLBRIDGE_COLD inline report disagreement(tensor_view const& view, requirement co
   r.add(errc::extent_mismatch);
   char const name[] = {with.name, '\0'};
   append_requirement(r.expected, need, true)
-      .append(" with ")
+      .append(", with ")
       .append(name)
       .append(" = ")
       .append(with.extent)

@@ -127,8 +127,7 @@ DLBRIDGE_COLD inline report explain_mismatch(tensor_view const& view,
   if (rule(!need.writable || !view.read_only(), errc::read_only)) {
     bool const is_copied = view.is_copied();
     r.got.append(is_copied ? ", a read-only copy by its producer" : ", read-only");
-    r.advice = is_copied ? "Take it as const, or pass an array that is exported without a copy"
-                         : "Take it as const, or pass a writable copy";
+    r.advice = is_copied ? "Pass an array that is exported without a copy" : "Pass a writable copy";
   }
   if (rule(has_alignment(view, need.alignment), errc::misaligned)) {
     if (need.alignment <= max_unstated_alignment) {

@@ -53,7 +53,7 @@ class tensor_view {
   void* mutable_data() const {
     if (read_only()) {
       raise(refusal(errc::read_only, "writable memory", "read-only memory",
-                    "Take it as const, or copy it"));
+                    "Read it by data(), or copy it with copy_of"));
     }
     return data_;
   }

@@ -130,7 +130,7 @@ TEST_F(ArmadilloImport, OneMessageListsEveryMismatch) {
   EXPECT_EQ(refusal<arma::cube>(),
             "dtype_mismatch: expected float64[*, *, *] on cpu, column-major, writable; got "
             "float32[2, 3] on cuda:0 with strides [3, 1], read-only: dtype, rank, device, layout, "
-            "writability differ. Take it as const, or pass a writable copy");
+            "writability differ. Pass a writable copy");
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ TEST_F(EigenImport, OneMessageListsEveryMismatch) {
   EXPECT_EQ((refusal<Eigen::Map<Eigen::Matrix<double, 4, 3>, Eigen::Aligned16>>()),
             "dtype_mismatch: expected float64[4, 3] on cpu, writable, aligned to 16 bytes; got "
             "float32[2, 3] on cuda:1, read-only, aligned to 4 bytes: dtype, extents, device, "
-            "writability, alignment differ. Take it as const, or pass a writable copy");
+            "writability, alignment differ. Pass a writable copy");
 }
 
 TEST_F(EigenImport, ReadOnlyMemoryIsImportedAsConst) {

@@ -150,8 +150,8 @@ TEST_F(KokkosImport, OneMessageListsEveryMismatch) {
   t.device = {kDLCUDA, 1};
   EXPECT_EQ((refusal<host<int* [4], Kokkos::LayoutRight>>()),
             "dtype_mismatch: expected int32[*, 4] on cpu, row-major, writable; got float32[2, 3] "
-            "on cuda:1, read-only: dtype, extents, device, writability differ. Take it as const, "
-            "or pass a writable copy");
+            "on cuda:1, read-only: dtype, extents, device, writability differ. Pass a "
+            "writable copy");
   t.device = {kDLCUDAHost, 0};  // host-accessible
   EXPECT_EQ((as<host<float const**, Kokkos::LayoutRight>>(view())(1, 2)), 5);
 }

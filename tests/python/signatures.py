@@ -480,7 +480,7 @@ ROWS = (
             Call(
                 (Array([[1, 2, 3]]), Array([1, 2])),
                 Refusal(
-                    "weigh(): argument 'y': expected float32[n] on cpu with n = 1 as in 'x'; got "
+                    "weigh(): argument 'y': expected float32[n] on cpu, with n = 1 as in 'x'; got "
                     "float32[2] on cpu: extents differ"
                 ),
             ),
@@ -516,8 +516,8 @@ ROWS = (
             Call(
                 (Array([[1, 2]]), Array([[3, 4]])),
                 Refusal(
-                    "multiply(): argument 'y': expected float32[k, m] on cpu with k = 2 as in 'x'; "
-                    "got float32[1, 2] on cpu: extents differ"
+                    "multiply(): argument 'y': expected float32[k, m] on cpu, with k = 2 as in "
+                    "'x'; got float32[1, 2] on cpu: extents differ"
                 ),
             ),
         ),
@@ -546,7 +546,7 @@ ROWS = (
             Call(
                 (Array([1, 2]), Array([3])),
                 Refusal(
-                    "expected float32[n] on cpu with n = 2 as in tensor 1; got float32[1] on cpu: "
+                    "expected float32[n] on cpu, with n = 2 as in tensor 1; got float32[1] on cpu: "
                     "extents differ",
                     BufferError,
                 ),
@@ -823,7 +823,7 @@ ROWS = (
                 (Array([1, 2], "uint8"), Array([3])),
                 Refusal(
                     "dot_converted(): argument 'y': expected float64[n] on cpu, converted from "
-                    "real dtypes with n = 2 as in 'x'; got float64[1] on cpu: extents differ"
+                    "real dtypes, with n = 2 as in 'x'; got float64[1] on cpu: extents differ"
                 ),
             ),
         ),

@@ -153,7 +153,7 @@ def test_every_wrong_argument_is_named() -> None:
         "  argument 'a': expected a float; got str\n"
         "  argument 'x': expected float32[*] on cpu; got int8[3] on cpu: dtype differs\n"
         "  argument 'y': expected float32[*] on cpu, writable; got float32[3] on cpu, read-only: "
-        "writability differs. Take it as const, or pass a writable copy"
+        "writability differs. Pass a writable copy"
     )
     assert freed_once(x, y)
 

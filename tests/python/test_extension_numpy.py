@@ -60,7 +60,7 @@ def test_read_only_arrays(binding: str) -> None:
             function(binding, "span_to_read")(x)
         return
     assert function(binding, "span_to_read")(x) == x.ctypes.data
-    with pytest.raises(TypeError, match=r"read-only: writability differs. Take it as const"):
+    with pytest.raises(TypeError, match=r"read-only: writability differs. Pass a writable copy"):
         function(binding, "span_to_write")(x)
     result = function(binding, "same")(x)
     assert not result.flags.writeable

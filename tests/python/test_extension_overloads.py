@@ -38,8 +38,11 @@ def vector(code: int = 2, bits: int = 32, **fields: Any) -> Producer:
 
 
 def message(*reasons: str) -> str:
-    lines = "\n".join(f"{signature}\n  {reason}" for signature, reason in zip(SIGNATURES, reasons))
-    return f"kind(): no overload takes these arguments:\n{lines}"
+    """One reason of candidates in a row follows the last of them."""
+    lines = ["kind(): no overload takes these arguments:"]
+    for signature, reason, following in zip(SIGNATURES, reasons, (*reasons[1:], None)):
+        lines += [signature] if reason == following else [signature, f"  {reason}"]
+    return "\n".join(lines)
 
 
 def test_the_first_candidate_that_fits_is_called() -> None:
@@ -252,3 +255,12 @@ def test_functions_are_pickled_by_name(name: str) -> None:
 def test_overloads_of_a_class_are_not_pickled() -> None:
     with pytest.raises(TypeError, match="an overloaded function of a class cannot be pickled"):
         pickle.dumps(extension.members.Table.column)
+
+
+def test_one_reason_of_several_candidates_is_stated_once() -> None:
+    with pytest.raises(TypeError) as raised:
+        extension.kind(object())
+    text = str(raised.value)
+    assert text.count("argument 'x': not a DLPack producer") == 1
+    first, second, *_ = SIGNATURES
+    assert f"{first}\n{second}\n  argument 'x': not a DLPack producer" in text

@@ -185,6 +185,9 @@ def test_overloads_state_the_reason_of_each() -> None:
         f"3. kind_of(x: {integers}, n: int) -> str\n"
         "  is missing argument 'n'"
     )
+    missing = refusal(kind_of)  # one reason of overloads in a row is stated once
+    assert missing.count("is missing argument 'x'") == 1
+    assert f"1. kind_of(x: {FLOATS}) -> str\n2. kind_of(x: {integers}) -> str\n3. " in missing
     assert f"argument 'n': expected {INT}; got 's' (str)" in refusal(kind_of, np.arange(3), "s")
     assert "Overloaded function." in kind_of.__doc__
 

@@ -54,7 +54,7 @@ TEST(Agreement, AmongSeveralTensors) {
   EXPECT_NO_THROW(dlbridge::require_agreement(points(three.view()), pairs(wide.view())));
   EXPECT_EQ(
       message_of([&] { dlbridge::require_agreement(points(three.view()), pairs(other.view())); }),
-      "expected float32[n, m] on cpu, writable with n = 4 as in tensor 1; got float32[5, 4] "
+      "expected float32[n, m] on cpu, writable, with n = 4 as in tensor 1; got float32[5, 4] "
       "on cpu: extents differ");
 }
 

@@ -143,7 +143,7 @@ TEST_F(Visit, ReadsThroughAConstTensorAndThroughAView) {
   EXPECT_EQ(dlbridge::visit(view(), last), 5);
   EXPECT_EQ(refusal_of([&] { return dlbridge::visit(x, type_of); }),
             "read_only: expected float32[...] on cpu, writable; got float32[2, 3] on cpu, "
-            "read-only: writability differs. Take it as const, or pass a writable copy");
+            "read-only: writability differs. Pass a writable copy");
 }
 
 TEST_F(Visit, ReturnsTheResultOfTheVisitor) {

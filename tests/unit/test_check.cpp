@@ -100,7 +100,7 @@ mismatch const mismatches[] = {
      "strides [3, -1]: layout differs. Pass a copy in that layout"},
     {[](DLTensor&, requirement& need) { need.writable = true; }, DLPACK_FLAG_BITMASK_READ_ONLY,
      "read_only: expected any dtype[...] on cpu, writable; got float32[2, 3] on cpu, read-only: "
-     "writability differs. Take it as const, or pass a writable copy"},
+     "writability differs. Pass a writable copy"},
     {[](DLTensor& t, requirement& need) {
        t.byte_offset = 2;
        need.alignment = 4;
@@ -147,7 +147,7 @@ mismatch const mismatches[] = {
      DLPACK_FLAG_BITMASK_READ_ONLY,
      "dtype_mismatch: expected complex128[*] on cpu, column-major, writable, aligned to 16 bytes; "
      "got float32[2, 3] on cuda:7 with strides [3, 1], read-only, aligned to 1 byte: dtype, rank, "
-     "device, layout, writability, alignment differ. Take it as const, or pass a writable copy"},
+     "device, layout, writability, alignment differ. Pass a writable copy"},
     {[](DLTensor&, requirement& need) {
        need.type = dtype(kDLUInt, 8);
        need.rank = 2;

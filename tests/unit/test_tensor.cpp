@@ -231,7 +231,7 @@ TYPED_TEST(TypedTensor, AcceptsReadOnlyMemoryForConstElementsOnly) {
   EXPECT_EQ((this->template typed<float const, matrix>()(1, 2)), 5);
   EXPECT_EQ(this->template refusal<float>(),
             "read_only: expected float32[...] on cpu, writable; got float32[2, 3] on cpu, "
-            "read-only: writability differs. Take it as const, or pass a writable copy");
+            "read-only: writability differs. Pass a writable copy");
 }
 
 TYPED_TEST(TypedTensor, ConstElementsBecomeAReadOnlyView) {
@@ -267,8 +267,8 @@ TYPED_TEST(TypedTensor, OneMessageListsEveryMismatch) {
   EXPECT_EQ((this->template refusal<double, shape<dynamic_extent, 3>, dlbridge::row_major>()),
             "dtype_mismatch: expected float64[*, 3] on cpu, row-major, writable, aligned to 8 "
             "bytes; got float32[3, 2] on rocm:2 with strides [1, 3], read-only, aligned to 1 "
-            "byte: dtype, extents, device, layout, writability, alignment differ. Take it as "
-            "const, or pass a writable copy");
+            "byte: dtype, extents, device, layout, writability, alignment differ. Pass a "
+            "writable copy");
 }
 
 // Constraints beyond dtype and shape, each with tensors that meet it and tensors that do not.

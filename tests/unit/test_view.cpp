@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // view.hpp: tensor_view reads the memory and the layout of a valid tensor.
+#include <dlbridge/copy.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/validate.hpp>
 #include <dlbridge/view.hpp>
@@ -169,8 +170,9 @@ TEST(TensorView, MutableDataRefusesReadOnlyMemory) {
   tensor_view const constant = view_of(t, DLPACK_FLAG_BITMASK_READ_ONLY);
   EXPECT_EQ(constant.data(), foreign->data);
   EXPECT_EQ(refusal_of([&] { return constant.mutable_data(); }),
-            "read_only: expected writable memory; got read-only memory: writability differs. Take "
-            "it as const, or copy it");
+            "read_only: expected writable memory; got read-only memory: writability differs. Read "
+            "it by data(), or copy it with copy_of");
+  EXPECT_NE(constant.data(), dlbridge::copy_of(constant).view().mutable_data());
 }
 
 TEST(TensorView, IsConvertedToAStructThatDescribesTheSameElements) {

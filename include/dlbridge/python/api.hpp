@@ -7,7 +7,9 @@
 #endif
 #include <Python.h>
 #if defined(Py_LIMITED_API)
-#error "dlbridge uses the full C API of CPython: do not define Py_LIMITED_API."
+#error \
+    "dlbridge uses the full C API of CPython: do not define Py_LIMITED_API, as STABLE_ABI of \
+nanobind_add_module does."
 #elif PY_VERSION_HEX < 0x03090000
 #error "dlbridge requires CPython 3.9 or newer."
 #elif defined(__GNUC__) && !defined(__EXCEPTIONS)

@@ -35,30 +35,26 @@ inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 /// @param name the name in Python
 /// @param function a function or a function object
 /// @param extra nanobind's extras (nb::arg, defaults, a docstring, call_guard, ...), and returns
-/// @return scope
 /// @throws nanobind::python_error TypeError, when scope has an attribute of that name that is no
 /// function of nanobind
 /// @par Thread and GIL
 /// The caller holds the GIL. A call holds it while it converts arguments and results. A call_guard
 /// applies to the C++ function alone, and may release the GIL if no parameter is a tensor_span.
 template <class F, class... Extra>
-::nanobind::module_& def(::nanobind::module_& scope, char const* name, F&& function,
-                         Extra const&... extra) {
+void def(::nanobind::module_& scope, char const* name, F&& function, Extra const&... extra) {
   python::on_nanobind::bind<void>(scope, name, std::forward<F>(function), extra...);
-  return scope;
 }
 /// The same, for a method of a class. The function takes the object as its first parameter; a
 /// pointer to a member function does so by itself.
 template <class T, class... Options, class F, class... Extra>
-::nanobind::class_<T, Options...>& def(::nanobind::class_<T, Options...>& scope, char const* name,
-                                       F&& function, Extra const&... extra) {
+void def(::nanobind::class_<T, Options...>& scope, char const* name, F&& function,
+         Extra const&... extra) {
   python::on_nanobind::bind<T>(scope, name, std::forward<F>(function), extra...);
-  return scope;
 }
 /// The same, for a constructor: def(c, nb::init<tensor_span<float const>>(), nb::arg("x")).
 template <class T, class... Options, class... Parameters, class... Extra>
-::nanobind::class_<T, Options...>& def(::nanobind::class_<T, Options...>& scope,
-                                       ::nanobind::init<Parameters...>, Extra const&... extra) {
+void def(::nanobind::class_<T, Options...>& scope, ::nanobind::init<Parameters...>,
+         Extra const&... extra) {
   using alias = typename ::nanobind::class_<T, Options...>::Alias;
   return def(
       scope, "__init__",
@@ -80,20 +76,16 @@ template <class T, class... Options, class... Parameters, class... Extra>
 }
 /// The same, for nb::new_(factory), whose factory returns the object.
 template <class T, class... Options, class F, class Signature, class... Extra>
-::nanobind::class_<T, Options...>& def(::nanobind::class_<T, Options...>& scope,
-                                       ::nanobind::new_<F, Signature> constructor,
-                                       Extra const&... extra) {
+void def(::nanobind::class_<T, Options...>& scope, ::nanobind::new_<F, Signature> constructor,
+         Extra const&... extra) {
   python::on_nanobind::constructed_class<::nanobind::class_<T, Options...>> target(scope);
   constructor.execute(target, extra...);
-  return scope;
 }
 /// The same, for a static method of a class.
 template <class T, class... Options, class F, class... Extra>
-::nanobind::class_<T, Options...>& def_static(::nanobind::class_<T, Options...>& scope,
-                                              char const* name, F&& function,
-                                              Extra const&... extra) {
+void def_static(::nanobind::class_<T, Options...>& scope, char const* name, F&& function,
+                Extra const&... extra) {
   python::on_nanobind::bind<void>(scope, name, std::forward<F>(function), extra...);
-  return scope;
 }
 
 /// Binds a property, whose value may be a tensor. A getter that returns a member_view exposes
@@ -105,14 +97,12 @@ template <class T, class... Options, class F, class... Extra>
 /// nullptr, for a property without setter
 /// @param extra as of def; they apply to both functions, unless nb::for_getter or nb::for_setter
 /// encloses them. The docstring is that of the property
-/// @return scope
 /// @throws nanobind::python_error when the class refuses the attribute
 /// @par Thread and GIL
 /// As def.
 template <class T, class... Options, class Getter, class Setter, class... Extra>
-::nanobind::class_<T, Options...>& def_property(::nanobind::class_<T, Options...>& scope,
-                                                char const* name, Getter&& getter, Setter&& setter,
-                                                Extra const&... extra) {
+void def_property(::nanobind::class_<T, Options...>& scope, char const* name, Getter&& getter,
+                  Setter&& setter, Extra const&... extra) {
   namespace pn = python::on_nanobind;
   pn::insert_property(
       scope, name,
@@ -121,14 +111,12 @@ template <class T, class... Options, class Getter, class Setter, class... Extra>
       pn::make_setter<T>(scope, name, std::forward<Setter>(setter),
                          ::nanobind::detail::filter_setter(extra)...),
       pn::doc_of(::nanobind::detail::filter_getter(extra)...));
-  return scope;
 }
 /// The same, for a property without setter.
 template <class T, class... Options, class Getter, class... Extra>
-::nanobind::class_<T, Options...>& def_property_readonly(::nanobind::class_<T, Options...>& scope,
-                                                         char const* name, Getter&& getter,
-                                                         Extra const&... extra) {
-  return def_property(scope, name, std::forward<Getter>(getter), nullptr, extra...);
+void def_property_readonly(::nanobind::class_<T, Options...>& scope, char const* name,
+                           Getter&& getter, Extra const&... extra) {
+  def_property(scope, name, std::forward<Getter>(getter), nullptr, extra...);
 }
 
 }  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL

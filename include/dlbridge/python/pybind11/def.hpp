@@ -112,14 +112,13 @@ DLBRIDGE_COLD inline void insert_property(py::handle bound, char const* name, py
 /// @param name the name in Python
 /// @param function a function, a function object or a pointer to a member function
 /// @param extra pybind11's extras (py::arg, defaults, a docstring, call_guard, ...), and returns
-/// @return scope
 /// @throws pybind11::error_already_set TypeError, when scope has an attribute of that name that def
 /// did not bind
 /// @par Thread and GIL
 /// The caller holds the GIL. A call holds it while it converts arguments and results. A call_guard
 /// applies to the C++ function alone, and may release the GIL if no parameter is a tensor_span.
 template <class Scope, class F, class... Extra>
-Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) {
+void def(Scope& scope, char const* name, F&& function, Extra const&... extra) {
   namespace pp = python::on_pybind11;
   if constexpr (std::is_base_of_v<pybind11::detail::generic_type, Scope>) {
     auto callee = python::binding::as_function<typename Scope::type>(std::forward<F>(function));
@@ -133,7 +132,6 @@ Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) 
                pp::make_function(std::move(callee), name, name, pybind11::scope(scope), extra...),
                pp::binding_kind::function);
   }
-  return scope;
 }
 
 /// Binds a constructor whose parameters may be tensors: def(cls, py::init<tensor<float>, int>()),
@@ -141,7 +139,6 @@ Scope& def(Scope& scope, char const* name, F&& function, Extra const&... extra) 
 /// @param scope the class_
 /// @param constructor what py::init or py::init_alias returns
 /// @param extra as of def
-/// @return scope
 /// @throws pybind11::error_already_set as def
 /// @par Thread and GIL
 /// As def.
@@ -150,10 +147,9 @@ auto def(Class& scope, Constructor&& constructor, Extra const&... extra)
     -> decltype(std::forward<Constructor>(constructor)
                     .execute(std::declval<python::on_pybind11::constructed_class<Class>&>(),
                              extra...),
-                scope) {
+                void()) {
   python::on_pybind11::constructed_class<Class> target{scope};
   std::forward<Constructor>(constructor).execute(target, extra...);
-  return scope;
 }
 
 /// Binds a static method, as def does.
@@ -161,18 +157,16 @@ auto def(Class& scope, Constructor&& constructor, Extra const&... extra)
 /// @param name the name in Python
 /// @param function a function or a function object; it has no self
 /// @param extra as of def
-/// @return scope
 /// @throws pybind11::error_already_set as def
 /// @par Thread and GIL
 /// As def.
 template <class Class, class F, class... Extra>
-Class& def_static(Class& scope, char const* name, F&& function, Extra const&... extra) {
+void def_static(Class& scope, char const* name, F&& function, Extra const&... extra) {
   namespace pp = python::on_pybind11;
   pp::insert(scope, name,
              pp::make_function(python::binding::as_function<void>(std::forward<F>(function)), name,
                                name, pybind11::scope(scope), extra...),
              pp::binding_kind::static_method);
-  return scope;
 }
 
 /// Binds a property, whose value may be a tensor. A getter that returns a member_view exposes
@@ -183,26 +177,23 @@ Class& def_static(Class& scope, char const* name, F&& function, Extra const&... 
 /// @param setter a function of the object and the value, such as a tensor_span<float const>; or
 /// nullptr, for a property without setter
 /// @param extra as of def; they apply to both functions. The docstring is that of the property
-/// @return scope
 /// @throws pybind11::error_already_set when the class refuses the attribute
 /// @par Thread and GIL
 /// As def.
 template <class Class, class Getter, class Setter, class... Extra>
-Class& def_property(Class& scope, char const* name, Getter&& getter, Setter&& setter,
-                    Extra const&... extra) {
+void def_property(Class& scope, char const* name, Getter&& getter, Setter&& setter,
+                  Extra const&... extra) {
   namespace pp = python::on_pybind11;
   pp::insert_property(scope, name,
                       pp::make_accessor(scope, name, "", std::forward<Getter>(getter), extra...),
                       pp::make_accessor(scope, name, ".setter", std::forward<Setter>(setter),
                                         pybind11::arg("value"), extra...),
                       pp::doc_of(extra...));
-  return scope;
 }
 /// The same, for a property without setter.
 template <class Class, class Getter, class... Extra>
-Class& def_property_readonly(Class& scope, char const* name, Getter&& getter,
-                             Extra const&... extra) {
-  return def_property(scope, name, std::forward<Getter>(getter), nullptr, extra...);
+void def_property_readonly(Class& scope, char const* name, Getter&& getter, Extra const&... extra) {
+  def_property(scope, name, std::forward<Getter>(getter), nullptr, extra...);
 }
 
 }  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL

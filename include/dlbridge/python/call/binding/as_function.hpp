@@ -16,9 +16,12 @@ namespace binding {
 // The pointer to the one operator() of a function object, whose parameters are known.
 template <class F, class = void>
 struct call_operator {
-  static_assert(sizeof(F) == 0,
-                "dlbridge: def binds a function with one operator(), whose parameter types are "
-                "known. State them instead of auto");
+  static_assert(
+      sizeof(F) == 0,
+      "dlbridge: def cannot read the parameter types of the one operator() of this function "
+      "object. "
+      "State them instead of auto; if the compiler reports an error inside a lambda above, correct "
+      "that one instead");
   using type = void (*)();  // so that no further error follows
 };
 template <class F>

@@ -228,15 +228,29 @@ class overload_call {
 
   /// Sets the TypeError of a call that every candidate refused.
   /// @param name the name of the function
-  /// @param lines a list with the signature and the reason of each candidate
+  /// @param lines a list with the signature of each candidate, followed by its reason. Candidates
+  /// in a row with one reason state it once, after the last of them
   DLBRIDGE_COLD void set_error(char const* name, PyObject* lines) noexcept {
-    ref const separator = ref::steal(api<PyUnicode_FromString>(""));
-    ref const text = separator ? ref::steal(api<PyUnicode_Join>(separator.get(), lines)) : ref();
+    ref text =
+        ref::steal(api<PyUnicode_FromFormat>("%s(): no overload takes these arguments:", name));
+    for (Py_ssize_t i = 0; text && i < PyList_GET_SIZE(lines); i += 2) {
+      PyObject* const reason = PyList_GET_ITEM(lines, i + 1);
+      bool const is_last = i + 2 == PyList_GET_SIZE(lines) ||
+                           api<PyUnicode_Compare>(reason, PyList_GET_ITEM(lines, i + 3)) != 0;
+      text = ref::steal(api<PyUnicode_FromFormat>("%U\n%zd. %U%s%V", text.get(), i / 2 + 1,
+                                                  PyList_GET_ITEM(lines, i), is_last ? "\n  " : "",
+                                                  is_last ? reason : nullptr, ""));
+    }
     if (text) {
-      api<PyErr_Format>(PyExc_TypeError, "%s(): no overload takes these arguments:%U", name,
-                        text.get());
+      api<PyErr_SetObject>(PyExc_TypeError, text.get());
     }
     set_cause(cause_.get());
+  }
+  /// Adds a signature and its reason to the list of set_error.
+  /// @return false with an exception set on failure, or if signature or reason is empty
+  static bool add_line(PyObject* lines, ref const& signature, ref const& reason) noexcept {
+    return signature && reason && api<PyList_Append>(lines, signature.get()) == 0 &&
+           api<PyList_Append>(lines, reason.get()) == 0;
   }
 
  private:

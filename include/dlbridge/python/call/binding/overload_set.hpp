@@ -154,17 +154,12 @@ class overload_set : public function_state {
     return true;
   }
 
-  // "\n1. f(x: ...) -> ...\n  the reason"; empty with an exception set on failure.
-  DLBRIDGE_COLD static ref line_of(Py_ssize_t number, PyObject* text, PyObject* reason) noexcept {
+  // The first line of a text; empty with an exception set on failure.
+  DLBRIDGE_COLD static ref first_line(PyObject* text) noexcept {
     char const* const characters = api<PyUnicode_AsUTF8>(text);
-    ref const signature =
-        characters != nullptr
-            ? ref::steal(api<PyUnicode_FromStringAndSize>(
-                  characters, static_cast<Py_ssize_t>(std::strcspn(characters, "\n"))))
-            : ref();
-    return signature
-               ? ref::steal(api<PyUnicode_FromFormat>("\n%zd. %U\n  %V", number, signature.get(),
-                                                      reason, overload_call::no_reason()))
+    return characters != nullptr
+               ? ref::steal(api<PyUnicode_FromStringAndSize>(
+                     characters, static_cast<Py_ssize_t>(std::strcspn(characters, "\n"))))
                : ref();
   }
 
@@ -181,12 +176,13 @@ class overload_set : public function_state {
         return;
       }
       for (Py_ssize_t k = 0; k < PyList_GET_SIZE(each->texts.get()); ++k) {
-        ref const line = line_of(PyList_GET_SIZE(lines.get()) + 1,
-                                 PyList_GET_ITEM(each->texts.get(), k), reason.get());
-        if (!line || api<PyList_Append>(lines.get(), line.get()) != 0) {
+        if (k != 0) {  // the binding library states none for the signatures that it added
+          reason = ref::steal(api<PyUnicode_FromString>(overload_call::no_reason()));
+        }
+        if (!overload_call::add_line(lines.get(), first_line(PyList_GET_ITEM(each->texts.get(), k)),
+                                     reason)) {
           return;
         }
-        reason = ref();  // the binding library states none for the signatures that it added
       }
     }
     state.set_error(display_name_.c_str(), lines.get());

@@ -69,8 +69,8 @@ class explanation {
     }
     ref const lines = ref::steal(api<PyList_New>(0));
     for (Py_ssize_t i = first; lines && i < size; ++i) {
-      ref const line = line_of(newest.candidate(i), i, i + 1 - first);
-      if (!line || api<PyList_Append>(lines.get(), line.get()) != 0) {
+      ref const reason = reason_of(newest.candidate(i), i);
+      if (!overload_call::add_line(lines.get(), reason ? with_defaults(i) : ref(), reason)) {
         return;
       }
     }
@@ -107,8 +107,8 @@ class explanation {
            : std::strncmp(utf8, "def ", 4) == 0 ? utf8 + 4
                                                 : utf8;
   }
-  // "\n1. f(x: ...) -> ...\n  the reason"; empty, with an exception set, on failure.
-  ref line_of(bound_record const* record, Py_ssize_t i, Py_ssize_t number) {
+  // Why a candidate refuses the call; empty, with an exception set, on failure.
+  ref reason_of(bound_record const* record, Py_ssize_t i) {
     refusals reasons;
     if (record != nullptr) {
       call_.add_reasons(*record, signature(i), reasons);
@@ -126,10 +126,7 @@ class explanation {
     if (!text && PyErr_Occurred() == nullptr) {
       text = ref::steal(api<PyUnicode_FromString>(overload_call::no_reason()));
     }
-    ref const shown = text ? with_defaults(i) : ref();
-    return shown ? ref::steal(api<PyUnicode_FromFormat>("\n%zd. %U\n  %U", number, shown.get(),
-                                                        text.get()))
-                 : ref();
+    return text;
   }
   // The signature of a candidate with its default values, for which nanobind writes \0, \1 and so
   // on. They follow the signature and the docstring in its tuple.
