@@ -7,7 +7,7 @@
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 /// A type whose __dlpack_device__ takes about as long as __dlpack__, and whose objects are usually
@@ -40,5 +40,5 @@ DLBRIDGE_COLD inline known_type const* find_known_type(ref const& classes) noexc
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge
