@@ -19,7 +19,7 @@ EXCHANGES = "exchanges-between-libraries"  # the heading of the matrix
 
 LAYOUTS = (
     "row-major", "vector", "transposed", "offset", "unaligned", "stepped", "backwards",
-    "broadcast", "rank 0", "size 0", "read-only",
+    "broadcast", "rank 0", "size 0", "extents of 1", "read-only",
 )  # fmt: skip
 
 
@@ -101,8 +101,9 @@ def _listed(words: Sequence[str]) -> str:
 def failures(field: Field) -> Iterator[str]:
     """The causes of failing exchanges: faults, then refusals by library."""
     found = faults.exchange_causes(field)
-    wrong = [cause for cause in found if cause.is_fault]
-    refusals = [cause for cause in found if not cause.is_fault]
+    silent = [cause for cause in found if cause.outcome in faults.SILENT]
+    wrong = [cause for cause in found if cause.is_fault and cause not in silent]
+    refusals = [cause for cause in found if not cause.is_fault and cause not in silent]
     yield "# Failing exchanges\n"
     yield BACK
     yield "## Faults\n"
@@ -110,7 +111,15 @@ def failures(field: Field) -> Iterator[str]:
         f"{len(wrong)} causes of {sum(len(each.exchanges) for each in wrong)} failing exchanges. "
         "Each cause is a fault of one library, and is listed once.\n"
     )
-    yield from table(["Library", "As", "Cause", "Exchanges", "With", "Arrays"], map(_cause, wrong))
+    yield from table(HEAD, map(_cause, wrong))
+    yield "## Lost without an error\n"
+    yield (
+        f"{len(silent)} causes of {sum(len(each.exchanges) for each in silent)} failing exchanges: "
+        "read-only memory arrives as writable, or another dtype arrives, and nobody is told. A "
+        "library without read-only arrays should ignore the mark, so it violates no rule; its user "
+        "must not write.\n"
+    )
+    yield from table(HEAD, map(_cause, silent))
     yield "## Refusals\n"
     yield (
         "A library may refuse a dtype, a layout or a device that it does not support. No rule is "
@@ -119,25 +128,10 @@ def failures(field: Field) -> Iterator[str]:
     for name in dict.fromkeys(cause.library for cause in refusals):
         of_library = [cause for cause in refusals if cause.library == name]
         number = sum(len(cause.exchanges) for cause in of_library)
-        yield from folded(
-            f"{title(name)}: {number}",
-            table(["Library", "As", "Cause", "Exchanges", "With", "Arrays"],
-                  map(_cause, of_library)),
-        )  # fmt: skip
-    yield "## Lost read-only flags\n"
-    yield (
-        "Read-only memory becomes writable. A library without read-only arrays should ignore the "
-        "flag, so it violates no rule; its user must not write.\n"
-    )
-    lost = [each for each in summary.own(field.matrix) if each["outcome"] == "writable"]
-    consumers = dict.fromkeys(each["consumer"] for each in lost)
-    yield from table(
-        ["Consumer", "Producers"],
-        (
-            [title(name), _listed([e["producer"] for e in lost if e["consumer"] == name])]
-            for name in consumers
-        ),
-    )
+        yield from folded(f"{title(name)}: {number}", table(HEAD, map(_cause, of_library)))
+
+
+HEAD = ["Library", "As", "Cause", "Exchanges", "With", "Arrays"]
 
 
 def _cause(cause: causes.Cause) -> list[str]:
@@ -161,9 +155,8 @@ def through_dlbridge(field: Field) -> Iterator[str]:
     yield "# Exchanges through dlbridge\n"
     yield BACK
     yield (
-        f"**{len(works)} of {len(tried)}** exchanges that fail, or in which read-only memory "
-        f"becomes writable, of {len(pairs)} pairs, work when the consumer takes the tensor that "
-        "dlbridge makes of the array.\n"
+        f"**{len(works)} of {len(tried)}** failing exchanges, of {len(pairs)} pairs, work when the "
+        "consumer takes the tensor that dlbridge makes of the array.\n"
     )
     yield from table(
         ["Producer", "Consumer", "Arrays", "What the consumer takes"],

@@ -17,6 +17,7 @@ from dlbridge.tools.known.defect import Defect, Kind
 from dlbridge.tools.matrix import causes, summary
 from field.data import VIOLATIONS, Field
 
+SILENT = ("converted", "writable")  # outcomes that failures.md lists apart
 GRAVE: tuple[Kind, ...] = ("unsound", "must")
 MILD: tuple[Kind, ...] = ("hardening", "outside", "permitted")
 _RANK = {kind: rank for rank, kind in enumerate((*GRAVE, "should", *MILD))}
@@ -104,7 +105,7 @@ def _violations(field: Field) -> Iterator[Fault]:
 def _unexplained(field: Field) -> Iterator[Fault]:
     """Crashes and wrong values of exchanges that no known defect explains."""
     for cause in exchange_causes(field):
-        if cause.defect is None and cause.is_fault:
+        if cause.defect is None and cause.is_fault and cause.outcome not in SILENT:
             text = f"{cause.outcome.capitalize()} as {cause.side}: {', '.join(cause.cases)}."
             count = len(cause.exchanges)
             yield Fault(cause.library, "unsound", text, cause.message, (), (), count, None)

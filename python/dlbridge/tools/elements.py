@@ -47,6 +47,20 @@ def flat(values: Nested) -> list[Any]:
     return [x for part in values for x in flat(part)]
 
 
+def same(one: Any, other: Any) -> bool:
+    """Whether two numbers are the same: NaN is NaN, and the two zeros differ.
+
+    >>> same(math.nan, math.nan), same(0.0, -0.0), same(0, 0.0), same(1 + 2**-40, 1.0)
+    (True, False, True, False)
+    """
+    if isinstance(one, complex) or isinstance(other, complex):
+        parts = [(getattr(x, "real", x), getattr(x, "imag", 0)) for x in (one, other)]
+        return all(map(same, *parts))
+    if one != other:
+        return bool(one != one and other != other)
+    return bool(one != 0 or math.copysign(1, one) == math.copysign(1, other))
+
+
 def itemsize(dtype: str) -> int:
     """Returns the bytes of one element. Raises KeyError for an unsupported dtype."""
     return DTYPES[dtype][0][1] // 8

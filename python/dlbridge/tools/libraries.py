@@ -12,6 +12,7 @@ import ctypes
 import importlib
 import importlib.metadata
 import importlib.util
+import math
 import os
 import sys
 import warnings
@@ -90,6 +91,10 @@ class Library:
     # Arithmetic on its own array, for libraries that read memory only when they compute.
     compute: Callable[[Any, Any], Any] | None = None
     crashing_dtypes: tuple[str, ...] = ()  # whose export ends the process
+    # The beginnings of the full names of types whose objects the library promises never to change.
+    immutable: tuple[str, ...] = ()
+    # Why it changes the dtype of what it takes; "" where its configuration is not the reason.
+    why_converted: Callable[[Any, str], str] = lambda m, dtype: ""
     # What the demo and the doctor need.
     in_demo: bool = False
     has_dlpack: bool = True  # or another protocol only
@@ -208,6 +213,11 @@ def _cupy_to_device(cupy: Any, x: Any, device: str) -> Any:
     if device != "cuda":
         raise ValueError(f"CuPy has no arrays on {device!r}")
     return x
+
+
+def _jax_is_narrow(jax: Any, dtype: str) -> str:
+    is_wide = dtype in ("int64", "uint64", "float64", "complex128")
+    return "jax_enable_x64 is off" if is_wide and not jax.config.jax_enable_x64 else ""
 
 
 def _numpy_read_only(numpy: Any, x: Any) -> Any:
@@ -368,6 +378,8 @@ ROWS = [
         to_device=lambda m, x, device: m.device_put(x, m.devices(device)[0]),
         broadcast=lambda m, x, shape: m.numpy.broadcast_to(x, shape),
         also_import=("jax.numpy", "jax.dlpack"),
+        immutable=("jaxlib.",),
+        why_converted=_jax_is_narrow,
     ),
     Library(
         "tensorflow",
@@ -385,6 +397,7 @@ ROWS = [
         broadcast=lambda m, x, shape: m.broadcast_to(x, shape),
         compute=lambda m, x: x + x,
         crashing_dtypes=("string", "variant", "resource"),
+        immutable=("tensorflow.python.framework.ops.",),  # and no variable
     ),
     Library(
         "cupy",
@@ -596,6 +609,16 @@ ROWS = [
 
 LIBRARIES: dict[str, Library] = {row.module: row for row in ROWS}
 
+
+def immutable_by(type_: str) -> Library | None:
+    """Returns the library that promises never to change objects of a type, by its full name.
+
+    >>> immutable_by("jaxlib._jax.ArrayImpl").title, immutable_by("numpy.ndarray")
+    ('JAX', None)
+    """
+    return next((row for row in ROWS if type_.startswith(row.immutable or ("\0",))), None)
+
+
 # Packages without arrays of their own that have no more releases.
 RETIRED_PACKAGES = {
     "intel_extension_for_pytorch": "Intel's extension for PyTorch ended with 2.8: PyTorch has "
@@ -616,8 +639,15 @@ class Case:
     dtype: str = "float32"
 
 
-GRID = [[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0], [8.0, 9.0, 10.0, 11.0]]
-LINE = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+# Each value is exact in its dtype, and in no narrower one; no square is its own transpose.
+GRID = [[4.0 * i + j + 2.0**-12 for j in range(4)] for i in range(4)]
+LINE = [
+    *(-0.0, 1 + 2.0**-23, 2.0, 2.0**24 - 1, (2 - 2.0**-23) * 2.0**127, 2.0**-149),
+    *(math.nan, -math.inf, 8.0, -9.5, 10.0),
+]
+
+
+PLANES = [[[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]]]
 
 
 def new(library: Library, module: Any, values: Nested, dtype: str = "float32") -> Any:
@@ -635,6 +665,11 @@ def _needs(what: Any, library: Library, name: str) -> Any:
     if what is None:
         raise NotImplementedError(f"{library.title} has no {name} arrays")
     return what
+
+
+def read_only_of(library: Library) -> Callable[[Any, Any], Any] | None:
+    """Returns its function that makes an array read-only; no function where all arrays are."""
+    return library.read_only or (_itself if library.immutable else None)
 
 
 def _of(dtype: str, values: Nested) -> Case:
@@ -657,24 +692,27 @@ CASES = {
         Case("backwards", _indexed(LINE, slice(None, None, -1)), LINE[::-1]),
         Case(
             "broadcast",
-            lambda lib, m: _needs(lib.broadcast, lib, "broadcast")(m, new(lib, m, LINE), (2, 6)),
+            lambda lib, m: _needs(lib.broadcast, lib, "broadcast")(m, new(lib, m, LINE), (2, 11)),
             [LINE, LINE],
         ),
-        Case("rank 0", lambda lib, m: new(lib, m, 7.0), 7.0),
+        Case("rank 0", lambda lib, m: new(lib, m, LINE[1]), LINE[1]),
+        Case("extents of 1", lambda lib, m: new(lib, m, PLANES), PLANES),
         Case("size 0", lambda lib, m: new(lib, m, [[], []]), [[], []]),
         Case(
             "read-only",
-            lambda lib, m: _needs(lib.read_only, lib, "read-only")(m, new(lib, m, GRID)),
+            lambda lib, m: _needs(read_only_of(lib), lib, "read-only")(m, new(lib, m, GRID)),
             GRID,
         ),
         _of("bool", [True, False, True]),
-        _of("int8", [-1, 2, 3]),
-        _of("int32", [-1, 2, 3]),
-        _of("int64", [-1, 2, 3]),
-        _of("uint8", [1, 2, 255]),
-        _of("float16", [0.5, 1.0, 2.0]),
-        _of("bfloat16", [0.5, 1.0, 2.0]),
-        _of("float64", [0.5, 1.0, 2.0]),
-        _of("complex64", [1 + 2j, 3j]),
+        _of("int8", [-128, -1, 127]),
+        _of("int32", [-(2**31), 2**24 + 1, 2**31 - 1]),
+        _of("int64", [-(2**63), 2**40 + 1, 2**53 + 1]),
+        _of("uint8", [1, 128, 255]),
+        _of("uint64", [1, 2**63 + 1, 2**64 - 1]),
+        _of("float16", [-0.0, 1 + 2.0**-10, 65504.0, 2.0**-24, math.nan, -math.inf]),
+        _of("bfloat16", [-0.0, 1 + 2.0**-7, (2 - 2.0**-7) * 2.0**127, math.nan, -math.inf]),
+        _of("float64", [-0.0, 1 + 2.0**-40, sys.float_info.max, 2.0**-1074, math.nan, -math.inf]),
+        _of("complex64", [complex(-0.0, 1 + 2.0**-23), complex(math.inf, -0.0), 3j]),
+        _of("complex128", [complex(-0.0, 1 + 2.0**-40), complex(math.nan, -math.inf), 3j]),
     ]
 }

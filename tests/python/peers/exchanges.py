@@ -24,6 +24,7 @@ import ctypes_library
 import dlbridge
 from dlbridge.tools import abi, children, elements
 from dlbridge.tools.libraries import CASES, Case, Library, capsule_of
+from dlbridge.tools.matrix.values import same
 from expected import Expected, expected_of, is_result_of, row_of
 from rows import LIBRARIES
 
@@ -154,7 +155,7 @@ def _read(outcome: Outcome, read: Callable[[], Any], values: Any) -> None:
     except Exception as raised:
         outcome.outcome, outcome.text = "misread", _describe(raised)
         return
-    if actual != values:
+    if not same(actual, values):
         outcome.outcome, outcome.text = "misread", f"the values are {actual}"
 
 
@@ -299,12 +300,12 @@ def explain(expected: Expected, case: Case, got: Outcome) -> str:
         return f"expected: {expected.outcome}; got: {got.outcome}. {got.text or got.violations}"
     if expected.text not in got.text:
         return f"expected the text {expected.text!r}; got: {got.text}"
-    if got.outcome in ("zero-copy", "copied"):
-        dtype = expected.dtype or case.dtype
-        if got.dtype not in ("", dtype):
-            return f"expected: {dtype}; got: {got.dtype}"
-        if got.read_only != expected.read_only:
-            return f"expected read-only: {expected.read_only}; got: {got.read_only}"
+    is_read = got.outcome in ("zero-copy", "copied")
+    dtype = expected.dtype or (case.dtype if is_read else got.dtype)
+    if got.dtype not in ("", dtype):
+        return f"expected: {dtype}; got: {got.dtype}"
+    if is_read and got.read_only != expected.read_only:
+        return f"expected read-only: {expected.read_only}; got: {got.read_only}"
     return got.violations
 
 

@@ -41,6 +41,11 @@ def misread(text: str) -> Expected:
     return Expected("misread", text)
 
 
+def narrowed(dtype: str, values: str) -> Expected:
+    """The library imports another dtype without an error, in which values are others."""
+    return Expected("misread", f"the values are {values}", dtype=dtype)
+
+
 def impossible(text: str) -> Expected:
     """The library has no such array. Remove the row when it has one."""
     return Expected("impossible", text)
@@ -140,18 +145,24 @@ NUMPY_1_23_READ_ONLY = refused(
 TF_STRIDES = refused("InvalidArgumentError: Invalid strides array from DLPack")
 MXNET_STRIDES = refused("MXNet only support compact tensor now")
 JAX_STRIDES = refused("Only DLPack tensors with trivial (compact) striding are supported")
+NARROWED = {  # by JAX, unless jax_enable_x64 is set
+    "int64": narrowed("int32", "[0, 1, 1]"),
+    "uint64": narrowed("uint32", "[1, 1, 4294967295]"),
+    "float64": narrowed("float32", "[-0.0, 1.0, inf, 0.0, nan, -inf]"),
+    "complex128": narrowed("complex64", "[(-0+1j), (nan-infj), 3j]"),
+}
 JAX_GIVES = {
-    "int64": Expected("zero-copy", dtype="int32"),  # unless jax_enable_x64 is set
-    "float64": Expected("zero-copy", dtype="float32"),
+    **NARROWED,
+    "int64": impossible("out of bounds for int32"),
+    "uint64": impossible("out of bounds for uint32"),
 }
 JAX_TAKES = {
+    **NARROWED,
     "offset": COPIED,
     "unaligned": COPIED,
     "stepped": JAX_STRIDES,
     "backwards": JAX_STRIDES,
     "broadcast": JAX_STRIDES,
-    "int64": Expected("copied", dtype="int32"),
-    "float64": Expected("copied", dtype="float32"),
     "copy=True: *": ZERO_COPY,  # does not copy
     "copy=True: transposed": COPIED,
     "copy=True: offset": COPIED,
@@ -162,7 +173,7 @@ TORCH_GIVES = {"backwards": impossible("step must be greater than zero")}
 TORCH_STRIDES = refused("RuntimeError: Storage size calculation overflowed")
 ORT_STRIDES = refused("ORT only supports contiguous tensor for now")
 ARROW_ARRAYS = ("vector", "unaligned", "stepped", "backwards", "int8", "int32", "int64", "uint8",
-                "float16", "float64")  # fmt: skip
+                "uint64", "float16", "float64")  # fmt: skip
 NB_WRITES = refused("TypeError: take(): incompatible function arguments")
 SYCL = Row(
     gives={"bfloat16": impossible("data type 'bfloat16' not understood"),
@@ -238,6 +249,8 @@ EXPECTED: dict[str, Row] = {
             "bool": misread("KeyError: (1, 1, 1)"),  # writes bytes in the field bits
             "bfloat16": impossible("source_array must be array like object"),
             "complex64": impossible("KeyError"),
+            "complex128": impossible("KeyError"),
+            "uint64": impossible("KeyError"),
         },
         takes={
             "transposed": MXNET_STRIDES,
@@ -247,20 +260,27 @@ EXPECTED: dict[str, Row] = {
             "read-only": NO_READ_ONLY_FLAG,
             "bool": refused("Unknown DLDataType"),
             "complex64": refused("Unknown DLDataType"),
+            "complex128": refused("UnicodeDecodeError"),
+            "uint64": refused("MXNetError"),
             "versioned capsule: *": refused("Invalid DLPack Tensor"),
         },
     ),
     "tvm_ffi": Row(takes={"capsule: read-only": NO_READ_ONLY_FLAG}),
     "paddle": Row(
+        gives={"uint64": impossible("incompatible array data type")},
         takes={"backwards": misread("MemoryError"), "capsule: read-only": NO_READ_ONLY_FLAG},
         returns={"backwards": ZERO_COPY},
     ),
     "mlx": Row(
+        gives={
+            "uint64": impossible("std::bad_cast"),
+            "complex128": impossible("has no attribute 'complex128'"),
+        },
         takes={
             "*": COPIED,
             "backwards": refused("ValueError: Cannot convert DLPack arrays with"),
             "size 0": ZERO_COPY,
-            "float64": Expected("copied", dtype="float32"),
+            **{case: NARROWED[case] for case in ("float64", "complex128")},
             "capsule: read-only": NO_READ_ONLY_FLAG,
         },
     ),
@@ -271,6 +291,7 @@ EXPECTED: dict[str, Row] = {
             "offset": NO_INDEX,
             "bfloat16": NO_BFLOAT16,
             "complex64": impossible("has no attribute 'complex64'"),
+            "complex128": impossible("has no attribute 'complex128'"),
             "bool": refused("ArrowTypeError: Bit-packed boolean data type"),
         },
         takes={
@@ -278,6 +299,7 @@ EXPECTED: dict[str, Row] = {
             "bool": refused("ArrowInvalid: unsupported DLPack type 6"),
             "bfloat16": refused("ArrowInvalid: unsupported DLPack type 4"),
             "complex64": refused("ArrowInvalid: unsupported DLPack type 5"),
+            "complex128": refused("ArrowInvalid: unsupported DLPack type 5"),
             "device=cpu: *": refused("expected dl_device to be a pair"),
         },  # it passes "cpu"
         returns={"read-only": READ_ONLY, "size 0": READ_ONLY},  # its own memory for size 0
@@ -289,6 +311,7 @@ EXPECTED: dict[str, Row] = {
             "bool": Expected("zero-copy", dtype="uint8"),
             "bfloat16": NO_BFLOAT16,
             "complex64": impossible("can't be converted to MLDataType"),
+            "complex128": impossible("can't be converted to MLDataType"),
             "copy=False: *": NO_COPY_KEYWORD,
         },
         takes={
@@ -299,6 +322,7 @@ EXPECTED: dict[str, Row] = {
             "read-only": NO_READ_ONLY_FLAG,
             "bool": refused("Unsupported code 6"),
             "complex64": refused("Unsupported code 5"),
+            "complex128": refused("Unsupported code 5"),
             "bfloat16": misread("No corresponding Numpy type"),
         },
         returns={"bfloat16": ZERO_COPY},
@@ -308,12 +332,14 @@ EXPECTED: dict[str, Row] = {
             "backwards": impossible("Array shapes must be non-negative"),
             "rank 0": impossible("Data must be a sequence or array"),
             "complex64": impossible("has no attribute 'complex64'"),
+            "complex128": impossible("has no attribute 'complex128'"),
             "copy=False: *": NO_COPY_KEYWORD,
         },
         takes={
             "rank 0": refused("IndexError: list assignment index out of range"),
             "read-only": NO_READ_ONLY_FLAG,
             "complex64": refused("Warp does not support complex types"),
+            "complex128": refused("Warp does not support complex types"),
             "versioned capsule: *": refused("Expected a valid DLPack capsule"),
         },
     ),

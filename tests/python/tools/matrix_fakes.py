@@ -85,6 +85,28 @@ class Misdescribed(Array):
         return ctypes_arrays.view(self.capsule, contents.shape or (), contents.strides or (), -1)
 
 
+class Unmarked(Array):
+    """Exports read-only memory without the mark."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        exported = super().__dlpack__(**keywords)
+        if abi.read(exported).version is not None:
+            abi.ManagedVersioned.from_address(abi.pointer_of(exported)).flags = 0
+        return exported
+
+
+class Unmarkable:
+    """Has neither an assignment nor a flag: it exports nothing."""
+
+    dtype = "float32"
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def tolist(self) -> Any:
+        return elements.read(abi.read(self.capsule))
+
+
 class Dangling(Array):
     """Exports memory that does not outlive it."""
 
@@ -117,16 +139,20 @@ class Forgetful:
         return elements.read(self.contents)
 
 
-def _read_only(module: Any, x: Array) -> Array:
-    contents = abi.read(x.capsule)
-    tensor = abi.make(
-        data=contents.first,
-        shape=contents.shape,
-        strides=contents.strides,
-        flags=abi.READ_ONLY,
-    )
-    tensor.on_delete = [x].clear
-    return Array(tensor.capsule())
+def _marked(make: Callable[[Any], Any]) -> Callable[[Any, Array], Array]:
+    def read_only(module: Any, x: Array) -> Array:
+        contents = abi.read(x.capsule)
+        tensor = abi.make(
+            data=contents.first,
+            shape=contents.shape,
+            strides=contents.strides,
+            flags=abi.READ_ONLY,
+        )
+        tensor.on_delete = [x].clear
+        marked: Array = make(tensor.capsule())
+        return marked
+
+    return read_only
 
 
 def _copied(module: Any, x: Any) -> Array:
@@ -207,6 +233,7 @@ TAKE: dict[str, Callable[[Any, Any], Any]] = {
     "lying": _shifted,
     "spiteful": _spiteful,
     "forgetful": lambda m, x: Forgetful(capsule_of(x)),
+    "unmarkable": lambda m, x: Unmarkable(capsule_of(x)),
     "careless": lambda m, x: Array(capsule_of(x), honest=False),
     "old": _old,
     "nosy": _nosy,
@@ -225,6 +252,7 @@ MAKE: dict[str, Callable[[Any], Any]] = {
     "deviceless": Deviceless,
     "misdescribed": Misdescribed,
     "dangling": Dangling,
+    "unmarked": Unmarked,
     "older": Older,
     "garbage": lambda capsule: object(),
     "failing": lambda capsule: _raise(RuntimeError("no memory")),
@@ -247,7 +275,7 @@ def row(name: str) -> Library:
         transpose=_copied_transpose
         if name == "row_major"
         else lambda m, x: Array(ctypes_arrays.transpose(x.capsule)),
-        read_only=_read_only,
+        read_only=None if name == "unmarkable" else _marked(make),
         reads_bytes=name == "bytes",
         reads_other_protocols=name == "nosy",
         by_way_of="numpy" if name == "alias" else "",

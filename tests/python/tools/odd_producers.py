@@ -172,6 +172,52 @@ class Writable(Protected):
     writeable = True
 
 
+class ReadOnly(Array):
+    """Says that it is read-only by the attribute that memoryview has."""
+
+    readonly = True
+
+
+class Immutable(Array):
+    """Says so by the attribute that PyArrow's tensors have."""
+
+    is_mutable = False
+
+
+class Listed(Array):
+    """Lists one other number."""
+
+    def __init__(self, dtype: str, number: float, listed: float) -> None:
+        super().__init__(dtype, (4,), (1,), 0)
+        ctypes.memmove(self.base, elements.encode(number, dtype), self.size)
+        self.numbers[0] = listed
+
+
+class Converted(Array):
+    """Returns an array by __array__(), with what the class says of it."""
+
+    says: dict[str, Any] = {}  # noqa: RUF012 - never changed
+
+    def __array__(self) -> Any:
+        rows = {"dtype": "float32", "shape": self.extents, "values": self.tolist(), **self.says}
+
+        class Result:
+            dtype, shape = rows["dtype"], rows["shape"]
+
+            def __getitem__(self, index: tuple[int, ...]) -> Any:
+                found = rows["values"]
+                for i in index:
+                    found = found[i]
+                return found
+
+        return Result()
+
+
+def converting(**says: Any) -> Callable[[], Any]:
+    """Returns a function that creates an array with another result of __array__()."""
+    return lambda: type("Converting", (Converted,), {"says": says})()
+
+
 # Producers whose calls are wrong ----------------------------------------------------------------
 
 
@@ -461,6 +507,26 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
         saying(mask=[[False, True, False]] * 2),
         "It has masked elements, and DLPack has no mask. By __array_interface__",
     ),
+    "sign of zero": (
+        lambda: Listed("float32", 0.0, -0.0),
+        "Element [0] is exported as 0; expected -0, which tolist() gives (1 of 4",
+    ),
+    "precision": (
+        lambda: Listed("float64", 1.0, 1 + 2.0**-40),
+        "Element [0] is exported as 1.0; expected 1.0000000000009095, which tolist() gives (1 of 4",
+    ),
+    "conversion to another dtype": (
+        converting(dtype="float64"),
+        "Its __array__() gives float64, its export float32.",
+    ),
+    "conversion to another shape": (
+        converting(shape=(6,), values=[3.0, 4, 5, 6, 7, 8]),
+        "Its __array__() gives shape (6,), its export (2, 3).",
+    ),
+    "conversion to other values": (
+        converting(values=[[0.0, 4, 5], [6, 7, 8]]),
+        "Its __array__() gives 0 at [0, 0], its export 3.",
+    ),
     "view as compact": (
         lambda: Array(strides=(8, 2), all={"strides": (3, 1)}),
         "Element [0, 1] is exported as 4; expected 5, which tolist() gives (5 of 6",
@@ -571,6 +637,14 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
     "name": (WrongName, "expected a capsule named 'dltensor' or 'dltensor_versioned'"),
     # Flags
     "read-only lost": (Protected, "read-only by its flags.writeable, and exported as writable"),
+    "read-only lost, by readonly": (
+        ReadOnly,
+        "read-only by its readonly, and exported as writable",
+    ),
+    "read-only lost, by is_mutable": (
+        Immutable,
+        "read-only by its is_mutable, and exported as writable",
+    ),
     "read-only lost, by the interface": (
         saying_data(0, True),
         "read-only by its __array_interface__, and exported as writable",
@@ -807,6 +881,9 @@ SOUND: dict[str, Callable[[], Any]] = {
     "with an interface": Interface,
     "with dtype and shape": Typed,
     "with a flat list": Flat,
+    "with a list of few digits": lambda: Listed("float64", 0.1, 0.10000000149011612),
+    "with a list of more digits": lambda: Listed("float32", 0.1, 0.1),
+    "with a conversion": Converted,
     "legacy only": LegacyOnly,
     "versioned only": VersionedOnly,
     "no copies": NoCopies,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib.metadata
 import json
 import os
@@ -348,6 +349,35 @@ def test_what_numpy_supports() -> None:
     assert report["legacy"] and report["protocol"]
     assert report["exchange_table"] is None
     assert "failed" not in report
+
+
+class _ArrayImpl:
+    """JAX's array as its type is named, on NumPy's memory."""
+
+    def __init__(self, array: Any) -> None:
+        self.array, self.frozen = array, array[...]
+        self.frozen.flags.writeable = False
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        if "max_version" in keywords:
+            return self.frozen.__dlpack__(**keywords)
+        return self.array.__dlpack__(**keywords)  # a legacy capsule, which has no mark
+
+
+def test_arrays_that_never_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    numpy = LIBRARIES["numpy"]
+    monkeypatch.setattr(_ArrayImpl, "__module__", "jaxlib._jax")
+    frozen = dataclasses.replace(numpy, give=lambda m, x: _ArrayImpl(x))
+    monkeypatch.setitem(LIBRARIES, "numpy", frozen)
+    result = dlpack_support.examine("numpy")
+    assert result["immutable"] == "read-only"
+    shown = doctor._library_row("numpy", {**result, "outcome": "returned", "defects": []})
+    assert shown[-1].endswith(", immutable arrays, which dlbridge treats as read-only")
+    monkeypatch.setitem(LIBRARIES, "numpy", numpy)
+    assert dlpack_support.examine("numpy")["immutable"] is None
 
 
 WORDS = "the last cell is wrapped to whole words, a/path/that/can/be/copied/as/it/is"

@@ -65,7 +65,7 @@ def test_every_exchange_of_every_pair_is_listed(field: data.Field) -> None:
 
 
 def test_no_fault_of_ours(field: data.Field) -> None:
-    assert summary.faults_of_ours(field.matrix) == []
+    assert summary.faults_of_judged(field.matrix) == []
 
 
 def test_the_tables_are_tables(field: data.Field) -> None:
@@ -139,7 +139,7 @@ def test_a_small_field() -> None:
     text = "\n".join(pages.values())
     assert "| **numpy** | ● | ⊘1 |" in text
     assert "refused: BufferError: a \\| b &lt;c>" in pages[f"{FOLDER}/failures.md"]
-    assert "**1 of 1** exchanges that fail" in text
+    assert "**1 of 1** failing exchanges, of 1 pairs, work" in text
     assert "| numpy | torch | vector | `from_dlpack(x, copy=True)`, copied |" in text
     assert "- C-09: byte\\_offset is not ignored. *Seen:* ignored *dlpack.h 0.7" in text
     assert json.dumps(field.matrix)
@@ -213,13 +213,13 @@ def test_a_defect_that_its_program_no_longer_shows_is_no_fault() -> None:
 
 def test_permitted_behaviour_is_no_fault() -> None:
     runs = {"torch-read-only": {"version": "2.13.0", "reproduced": True}}
-    field = small(
-        exchanges=[exchange("torch", "writable", said="the read-only flag is lost")], runs=runs
-    )
+    text = "the read-only mark is lost: writing to its array changes the source"
+    lost = exchange("torch", "writable", case="read-only", whose="consumer", said=text)
+    field = small(exchanges=[lost], runs=runs)
     assert faults.of(field) == []
-    failures = page.pages(field)[f"{FOLDER}/failures.md"]
-    assert "| PyTorch | numpy |" in sections(failures)["Lost read-only flags"]
-    assert "violates no rule" in sections(failures)["Lost read-only flags"]
+    listed = sections(page.pages(field)[f"{FOLDER}/failures.md"])["Lost without an error"]
+    assert "| PyTorch | consumer | writable: PyTorch has no read-only tensors" in listed
+    assert "torch-read-only" in listed and "violates no rule" in listed
 
 
 def test_what_passes_by_way_of_another_library_is_not_counted() -> None:

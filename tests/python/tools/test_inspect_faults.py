@@ -25,7 +25,8 @@ REMARKS = {"writable marked read-only", "empty with a pointer"}
 RISKS = {
     "same managed tensor", "copy is read-only", "reserved flags", "index of the CPU",
     "index of pinned memory", "absurd minor", "echoed minor", "misaligned", "mask",
-    "padded before 1.1",
+    "padded before 1.1", "conversion to another dtype", "conversion to another shape",
+    "conversion to other values",
 }  # fmt: skip
 
 
@@ -162,7 +163,8 @@ def test_methods_that_raise_or_give_no_numbers() -> None:
 
 def test_numbers_are_compared_as_numbers() -> None:
     nan = float("nan")
-    assert elements.first_difference((1, True, nan, 0.1, 1j), (1.0, 1, nan, 0.1 + 1e-9, 1j)) is None
+    assert elements.first_difference((1, True, nan, 0.1, 1j), (1.0, 1, nan, 0.1, 1j)) is None
+    assert elements.first_difference((0.1, 0.0), (0.1 + 1e-9, -0.0)) == (0, 2)
     assert elements.first_difference((1, 2, nan), (1, 3, 4.0)) == (1, 2)
     assert elements.first_difference((10**18,), (10**18 + 1,)) == (0, 1)
     assert elements.first_difference((complex(1, nan),), (complex(1, nan),)) is None

@@ -124,7 +124,8 @@ def test_a_verdict_is_that_of_the_installed_version(
     assert (row.version, row.installed) == ("2.13.0", installed)
     findings = dataclasses.replace(inspect(x), installed={"torch": installed} if installed else {})
     (odd,) = (each for each in findings.oddities if each.what.startswith("A stride is negative"))
-    assert ("crashes PyTorch (SIGABRT)" in odd.who) == (outcome == "crashes")
+    crashes = "crashes PyTorch before 2.14.0 (SIGABRT)" in odd.who
+    assert crashes == (outcome == "crashes")
     assert Inspection.from_dict(findings.to_dict()).verdicts == findings.verdicts
 
 
@@ -148,6 +149,26 @@ def test_the_requests_are_those_of_the_installed_version(
 ) -> None:
     row = verdict_of(verdict_cases.Producer(flags=abi.READ_ONLY), consumer, installed)
     assert (row.outcome, row.version) == (outcome, observed)
+
+
+class AlwaysVersioned(Producer):
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return super().__dlpack__(**{**keywords, "max_version": (1, 3)})
+
+
+@pytest.mark.parametrize(
+    "name, version, is_named",
+    [("numpy", "2.0.2", True), ("numpy", "2.1.0", False),
+     ("jax", "0.11.2", True), ("jax", "0.12.0", False), ("tensorflow", "", True)],
+)  # fmt: skip
+def test_a_sentence_names_the_consumers_of_the_installed_versions(
+    name: str, version: str, is_named: bool
+) -> None:
+    findings = dataclasses.replace(inspect(AlwaysVersioned()), installed={name: version})
+    words = "It exports a versioned capsule without max_version."
+    (odd,) = (each for each in findings.oddities if each.what == words)
+    named = odd.who.partition("refused by ")[2].split(", ")
+    assert (LIBRARY[name].title in named) == is_named
 
 
 def test_the_versions_are_named() -> None:

@@ -175,6 +175,9 @@ def _support(row: dict[str, Any]) -> str:
 
 def _library_row(name: str, row: dict[str, Any]) -> tuple[str, ...]:
     table = f", exchange table {row['exchange_table']}" if row.get("exchange_table") else ""
+    if row.get("immutable") is not None:
+        treated = f", which dlbridge treats as {row['immutable']}" if row["immutable"] else ""
+        table += f", immutable arrays{treated}"
     count = sum(each["kind"] != "permitted" for each in row["defects"])
     defects_text = f"; {count} known defect{'s' if count > 1 else ''}" if count else ""
     return (

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from dlbridge.tools import abi, output
-from dlbridge.tools.libraries import LIBRARIES
+from dlbridge.tools.libraries import LIBRARIES, immutable_by
+from dlbridge.tools.marks import by_dlbridge, type_name
 
 VALUES = [0.0, 1.0, 2.0, 3.0]
 # A process should load only one of them: two compete for the cores.
@@ -34,12 +35,17 @@ def examine(name: str) -> dict[str, Any]:
         "versioned": None,  # the version in the struct that max_version returns
         "protocol": None,  # whether its arrays have __dlpack__
         "exchange_table": None,  # its version
+        # What dlbridge makes of arrays that the library never changes; None for other libraries.
+        "immutable": None,
         "openmp": openmp(),
         "built_for": built_for(module),
     }
     if library.array is not None:
         try:
-            result.update(_describe(library.give(module, library.array(module, VALUES, "float32"))))
+            exported = library.give(module, library.array(module, VALUES, "float32"))
+            result.update(_describe(exported))
+            if immutable_by(type_name(type(exported))) is not None:
+                result["immutable"] = by_dlbridge(exported)
         except ImportError:  # its arrays are in another package, as dpctl's are in dpnp
             pass
         except Exception as error:

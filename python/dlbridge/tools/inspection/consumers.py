@@ -173,8 +173,3 @@ def installed() -> dict[str, str]:
     """Returns the installed version of each consumer that is installed; none is imported."""
     versions = {name: LIBRARIES[name].version for name in CONSUMERS}
     return {name: version for name, version in versions.items() if version is not None}
-
-
-def titles(*names: str) -> str:
-    """Returns the titles of consumers as one text."""
-    return ", ".join(CONSUMERS[name].title for name in names)

@@ -3,9 +3,9 @@
 
 Every importable library exports arrays of several dtypes, layouts and shapes to every other one.
 Each pair runs in processes of its own, so that a crash or a hang affects only one exchange.
-Exit status: 0 when all exchanges have run, whatever their results; 1 when an exchange with dlbridge
-itself gives wrong values, hangs or crashes; 2 for wrong usage, or when a file cannot be written;
-130 after Ctrl-C, with the exchanges that have run until then.
+Exit status: 0 when all exchanges have run, whatever the other libraries do; 1 when dlbridge or a
+library of --library loses a read-only mark, changes a dtype or values, hangs or crashes; 2 for
+wrong usage, or when a file cannot be written; 130 after Ctrl-C, with the exchanges that have run.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def run(options: argparse.Namespace) -> int:
         return 2
     if not report["complete"]:
         return output.INTERRUPTED
-    return 1 if summary.faults_of_ours(report) else 0
+    return 1 if summary.faults_of_judged(report) else 0
 
 
 def _saved_json(options: argparse.Namespace) -> Path | None:

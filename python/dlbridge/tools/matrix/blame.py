@@ -66,6 +66,9 @@ def _fault_of_device(exported: Any) -> str | None:
 def _fault_of_contents(contents: abi.Contents, case: Case) -> str | None:
     if contents.dtype != elements.DTYPES[case.dtype][0]:
         return f"its capsule has the dtype {contents.dtype} for {case.dtype}"
+    if case.name == "read-only" and not contents.flags & abi.READ_ONLY:
+        kind = "legacy capsule cannot be" if contents.version is None else "capsule is not"
+        return f"its {kind} marked as read-only"
     if contents.device != abi.CPU:
         return None
     try:

@@ -35,10 +35,15 @@ class Cause:
 
     @property
     def is_fault(self) -> bool:
-        """Whether it is more than a refusal: a refusal alone is permitted."""
-        return self.outcome != "refused" or (
-            self.defect is not None and known.DEFECTS[self.defect].is_fault
-        )
+        """Whether a rule is broken, or another outcome than a refusal is not explained."""
+        if self.defect is not None:
+            return known.DEFECTS[self.defect].is_fault
+        return self.outcome != "refused"
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether a mark or a dtype is lost without an error, although no rule forbids it."""
+        return not self.is_fault and self.outcome != "refused"
 
     @property
     def text(self) -> str:

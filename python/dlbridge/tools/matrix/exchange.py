@@ -11,7 +11,17 @@ from typing import Any
 
 import dlbridge
 from dlbridge.tools import abi, children, elements, output
-from dlbridge.tools.libraries import CASES, LIBRARIES, Case, Library, capsule_of, new
+from dlbridge.tools.libraries import (
+    CASES,
+    LIBRARIES,
+    ROWS,
+    Case,
+    Library,
+    capsule_of,
+    new,
+    read_only_of,
+)
+from dlbridge.tools.marks import own_mark
 from dlbridge.tools.matrix import values
 from dlbridge.tools.matrix.steps import step, tidy
 
@@ -19,21 +29,24 @@ from dlbridge.tools.matrix.steps import step, tidy
 OUTCOMES = {
     "zero-copy": "the consumer uses the same memory",
     "copied": "the values arrive in other memory",
-    "converted": "the values arrive with another dtype",
-    "writable": "read-only memory became writable; a library without read-only arrays breaks no "
-    "rule by it, but the read-only flag is lost",
+    "unexamined": "nothing shows whether read-only memory stays read-only",
     "refused": "one of the two raises an error, at once or when the array is read",
-    "wrong": "other values arrive without an error, or change when the source is freed",
+    "converted": "another dtype arrives without an error, and with it other values",
+    "writable": "read-only memory arrives as writable; a library without read-only arrays breaks "
+    "no rule by it, but the mark is lost",
+    "wrong": "other values or another shape arrive without an error, or change when the source is "
+    "freed",
     "hung": "no answer within the time limit",
     "crashed": "the process crashes",
     "impossible": "the producer has no such array, or a library lacks this role or is unusable",
 }
-ARRIVED = ("zero-copy", "copied", "converted")
-FAILED = ("refused", "wrong", "hung", "crashed")
-TRIED_AGAIN = ("writable", *FAILED)  # with dlbridge in between, where that is requested
+ARRIVED = ("zero-copy", "copied")
+FAILED = ("refused", "converted", "writable", "wrong", "hung", "crashed")
 
 ALIGNMENT = 64  # which XLA and Eigen require of memory that they do not copy
 MOST_TRIES = 1000  # a heap with many free blocks of this size has few that are aligned
+NO_READ_ONLY = "{}: read-only arrays are not examined, as its row has no function read_only"
+NO_MARK = "{}: nothing shows whether its arrays are read-only: no attribute, assignment or flag"
 MOST_SHOWN = 60  # characters of wrong values
 STANDARD = getattr(sys, "stdlib_module_names", ("array",))  # from Python 3.10 on
 
@@ -242,6 +255,9 @@ class _Exchange:
         self.strides: tuple[int, ...] | None = None  # of the tensor, for a consumer of bytes
 
     def run(self) -> dict[str, Any]:
+        row = self.producer_row
+        if self.case.name == "read-only" and read_only_of(row) is None and row not in ROWS:
+            return {"outcome": "unexamined", "said": NO_READ_ONLY.format(row.title)}
         step("make", self.producer_row.title)
         try:
             self.source = make(self.producer_row, self.producer_module, self.case)
@@ -314,8 +330,8 @@ class _Exchange:
             if failure is not None:
                 return failure
             result = self._kind(imported, address)
-            if self.case.name == "read-only" and self._can_write_through(imported):
-                result = {"outcome": "writable", "said": "the read-only flag is lost"}
+            if self.case.name == "read-only" and result["outcome"] == "zero-copy":
+                result = self._access(imported)
             self.source = None
             gc.collect()
             junk = use_memory_again(self.producer_row, self.producer_module, self.case)
@@ -337,12 +353,28 @@ class _Exchange:
         return result
 
     def _differs(self, imported: Any, text: str) -> dict[str, Any] | None:
-        values_read = self.consumer_row.values(self.consumer_module, imported)
-        if values.same(values_read, self._expected()):
+        read = self.consumer_row.values(self.consumer_module, imported)
+        dtype = self._other_dtype(imported, read)
+        if dtype is not None:
+            return {"outcome": "converted", "whose": "consumer", "said": self._why(dtype)}
+        expected = self._expected()
+        if values.same(read, expected):
             return None
-        listing = repr(values_read)
+        found = values.difference(read, expected)
+        listing = repr(read)
         listing = listing if len(listing) <= MOST_SHOWN else f"{listing[:MOST_SHOWN]}..."
-        return {"outcome": "wrong", "whose": "consumer", "said": f"{text} {listing}"}
+        return {"outcome": "wrong", "whose": "consumer", "said": f"{text} {found or listing}"}
+
+    def _other_dtype(self, imported: Any, read: Any) -> str | None:
+        """Returns the dtype of the consumer's array, where it is another one."""
+        if self.consumer_row.reads_bytes:
+            return None
+        dtype = values.dtype_of(imported) or values.looks_like(read, self.case.dtype)
+        return None if dtype == self.case.dtype else dtype
+
+    def _why(self, dtype: str) -> str:
+        reason = self.consumer_row.why_converted(self.consumer_module, self.case.dtype)
+        return f"{self.case.dtype} becomes {dtype}" + (f", as {reason}" if reason else "")
 
     def _expected(self) -> Any:
         """Returns the values; for a consumer of bytes, the bytes in the order of memory."""
@@ -354,12 +386,7 @@ class _Exchange:
         return list(elements.encode(numbers, self.case.dtype))
 
     def _kind(self, imported: Any, address: int | None) -> dict[str, Any]:
-        """Returns the outcome where the values are right."""
-        dtype = values.dtype_of(imported) or values.looks_like(
-            self.consumer_row.values(self.consumer_module, imported), self.case.dtype
-        )
-        if dtype != self.case.dtype and not self.consumer_row.reads_bytes:
-            return {"outcome": "converted", "said": f"arrives as {dtype}"}
+        """Returns the outcome where the values and the dtype are right."""
         here = _address(self.consumer_row, self.consumer_module, imported)
         shared = values.empty(self.case.values) or (here is not None and here == address)
         if shared:
@@ -380,6 +407,30 @@ class _Exchange:
                 return {"said": f"the address of {row.title} raises {_error_text(error)}"}
         return {}
 
+    def _access(self, imported: Any) -> dict[str, Any]:
+        """Returns the outcome for read-only memory that the consumer shares."""
+        if self._can_write_through(imported):
+            return _lost("writing to its array changes the source")
+        mark = own_mark(imported)
+        if mark is not None and not mark[1]:
+            return _lost(f"{mark[0]} of its array says that it is writable")
+        is_assignable = hasattr(type(imported), "__setitem__")  # and has refused it
+        if mark is not None or is_assignable or self.consumer_row.immutable:
+            return {"outcome": "zero-copy"}
+        exported = self._flag_of_export(imported)
+        if exported is None:
+            return {"outcome": "unexamined", "said": NO_MARK.format(self.consumer_row.title)}
+        return {"outcome": "zero-copy"} if exported else _lost("it exports its array as writable")
+
+    def _flag_of_export(self, imported: Any) -> bool | None:
+        """Returns the read-only flag of the consumer's own export; None for one without flags."""
+        try:
+            given = self.consumer_row.give(self.consumer_module, imported)
+            contents = abi.read(capsule_of(given))
+        except Exception:
+            return None
+        return None if contents.version is None else bool(contents.flags & abi.READ_ONLY)
+
     def _can_write_through(self, imported: Any) -> bool:
         """Whether writing to the consumer's array changes the source; the change is undone."""
 
@@ -395,6 +446,11 @@ class _Exchange:
         changed = bool(first() != before)
         imported[key] = before
         return changed
+
+
+def _lost(how: str) -> dict[str, Any]:
+    said = f"the read-only mark is lost: {how}"
+    return {"outcome": "writable", "whose": "consumer", "said": said}
 
 
 def use_memory_again(library: Library, module: Any, case: Case) -> list[Any]:

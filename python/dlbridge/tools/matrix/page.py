@@ -132,7 +132,8 @@ def _pair(producer: str, consumer: str, exchanges: list[summary.Exchange]) -> st
 
 def _causes(report: dict[str, Any]) -> str:
     """Each fault once, with the number of exchanges that it spoils."""
-    found = [cause for cause in causes.of(report, summary.own(report)) if cause.is_fault]
+    found = causes.of(report, summary.own(report))
+    found = [cause for cause in found if cause.is_fault or cause.is_silent]
     notes = "".join(f"<p>{escape(text)}</p>" for text in summary.by_way_of(report))
     if not found:
         return notes
@@ -143,8 +144,9 @@ def _causes(report: dict[str, Any]) -> str:
         for cause in found
     )
     return (
-        f'{notes}<h2>Faults</h2><div class="scroll"><table class="plain" style="margin: .5rem '
-        '0.8rem"><thead><tr><th>Library</th><th>Fault</th><th>Exchanges</th><th>Arrays</th></tr>'
+        f'{notes}<h2>Faults and losses</h2><div class="scroll"><table class="plain" '
+        'style="margin: .5rem 0.8rem"><thead><tr><th>Library</th><th>Fault</th>'
+        "<th>Exchanges</th><th>Arrays</th></tr>"
         f"</thead><tbody>{rows}</tbody></table></div>"
     )
 
@@ -159,8 +161,8 @@ def _rescued(report: dict[str, Any]) -> str:
         for group in summary.groups_via(summary.rescued(report))
     )
     return (
-        f"<h2>Through dlbridge</h2><p><b>{works} of {tried}</b> exchanges that fail or lose the "
-        "read-only flag succeed with dlbridge in between.</p>"
+        f"<h2>Through dlbridge</h2><p><b>{works} of {tried}</b> failing exchanges "
+        "succeed with dlbridge in between.</p>"
         "<details><summary>The pairs and the calls</summary>"
         '<div class="scroll"><table class="plain" style="margin: .5rem .8rem"><thead><tr><th>Pair'
         f"</th><th>Argument of the consumer</th><th>Arrays</th></tr></thead><tbody>{rows}</tbody>"
@@ -186,5 +188,6 @@ def _data(pairs: dict[tuple[str, str], list[summary.Exchange]]) -> str:
         for (producer, consumer), exchanges in pairs.items()
     }
     marks = {outcome: mark.glyph for outcome, mark in MARKS.items()}
-    text = json.dumps({"marks": marks, "order": list(OUTCOMES), "cells": cells})
+    order = list(OUTCOMES)
+    text = json.dumps({"marks": marks, "order": order, "counted": COUNTED, "cells": cells})
     return text.replace("<", "\\u003c")

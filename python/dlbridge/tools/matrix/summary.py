@@ -25,15 +25,16 @@ class Mark:
 MARKS = {
     "zero-copy": Mark("●", "=", "green"),
     "copied": Mark("○", "c", "cyan"),
-    "converted": Mark("≈", "~", "blue"),
-    "writable": Mark("◐", "w", "yellow"),
+    "unexamined": Mark("?", "?", "yellow"),
     "refused": Mark("⊘", "-", "yellow"),
+    "converted": Mark("≈", "~", "bold red"),
+    "writable": Mark("◐", "w", "bold red"),
     "wrong": Mark("≠", "W", "bold red"),
     "hung": Mark("…", "H", "bold magenta"),
     "crashed": Mark("✖", "X", "bold red"),
     "impossible": Mark("·", ".", "dim"),
 }
-COUNTED = ("converted", "writable", *FAILED)  # whose number a cell shows
+COUNTED = ("unexamined", *FAILED)  # whose number a cell shows
 _WORST_FIRST = [name for name in reversed(OUTCOMES) if name != "impossible"]
 
 
@@ -45,13 +46,13 @@ def remark(report: dict[str, Any]) -> str:
 
 
 def remarks_on_libraries(report: dict[str, Any]) -> list[str]:
-    """Returns why libraries are unusable, or why addresses of theirs are unknown."""
+    """Returns why libraries are unusable, or what of theirs cannot be examined."""
     return list(
         dict.fromkeys(
             each["said"]
             for each in report["exchanges"]
             if (each["outcome"] == "impossible" and " cannot be used: " in each["said"])
-            or (each["outcome"] == "copied" and "said" in each)
+            or (each["outcome"] in ("copied", "unexamined") and "said" in each)
         )
     )
 
@@ -150,7 +151,7 @@ def tried_again(report: dict[str, Any]) -> list[Exchange]:
 
 
 def rescued(report: dict[str, Any]) -> list[Exchange]:
-    """Those of them that keep the values and the read-only flag with dlbridge in between."""
+    """Those of them that keep dtype, values and the read-only mark with dlbridge in between."""
     return [each for each in tried_again(report) if each["via"]["outcome"] in ARRIVED]
 
 
@@ -171,19 +172,32 @@ def groups_via(exchanges: Iterable[Exchange]) -> list[Group]:
     )
 
 
-_FAULTS = ("wrong", "hung", "crashed")
+_OURS = "dlbridge"
+_SILENT = ("converted", "writable")
+_FAULTS = (*_SILENT, "wrong", "hung", "crashed")
 
 
-def faults_of_ours(report: dict[str, Any]) -> list[Exchange]:
-    """Returns the failures of exchanges with dlbridge that occur with no other library.
+def faults_of_judged(report: dict[str, Any]) -> list[tuple[str, Exchange]]:
+    """Returns the failures, other than refusals, that decide the exit status, with the library.
 
-    PyTorch aborts on every array with negative strides, and TensorFlow on every unaligned one,
-    with the same message: these are no faults of the producer.
+    dlbridge and the libraries of --library are judged. What also happens without the library is no
+    fault of it: PyTorch up to 2.13 aborts on every array with negative strides, and TensorFlow on
+    every unaligned one, with the same message.
     """
     bad = [each for each in report["exchanges"] if each["outcome"] in _FAULTS]
-    ours = [each for each in bad if "dlbridge" in (each["producer"], each["consumer"])]
-    usual = {sign for each in bad if each not in ours for sign in _signs(each)}
-    return [each for each in ours if not usual & _signs(each)]
+    found = []
+    for name in report.get("judged", [_OURS]):
+        mine = [each for each in bad if name in (each["producer"], each["consumer"])]
+        usual = {sign for each in bad if each not in mine for sign in _signs(each)}
+        found += [(name, e) for e in mine if not usual & _signs(e) and _may_be_of(name, e)]
+    return found
+
+
+def _may_be_of(name: str, exchange: Exchange) -> bool:
+    """Whether the library is at fault. Of dlbridge's own failures each one counts, whichever side
+    has crashed; a lost mark and a changed dtype are never a fault of the other side."""
+    is_any = name == _OURS and exchange["outcome"] not in _SILENT
+    return is_any or exchange.get(exchange.get("whose", "")) == name
 
 
 def _signs(exchange: Exchange) -> set[tuple[str, str, str]]:

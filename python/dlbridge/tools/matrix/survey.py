@@ -16,7 +16,7 @@ from typing import Any, Callable
 import dlbridge
 from dlbridge.tools import children, versions
 from dlbridge.tools.matrix import blame
-from dlbridge.tools.matrix.exchange import ARRIVED, CONVERSIONS, TRIED_AGAIN, library_row
+from dlbridge.tools.matrix.exchange import ARRIVED, CONVERSIONS, FAILED, library_row
 from dlbridge.tools.matrix.steps import last_step, side_of
 
 HERE = "here"  # the environment of this interpreter
@@ -217,7 +217,7 @@ class _Survey:
             lambda function: pair.ask(function, producer, case),
             lambda: pair.exchange(producer, consumer, case, with_device=True),
         )
-        if self.plan.via and result["outcome"] in TRIED_AGAIN and consumer != "dlbridge":
+        if self.plan.via and result["outcome"] in FAILED and consumer != "dlbridge":
             result["via"] = pair.through_dlbridge(producer, consumer, case)
         return result
 
@@ -246,6 +246,12 @@ class _Survey:
                 for name in self.plan.libraries
                 if short_name(name) in titles and library_row(name).by_way_of
             },
+            # The libraries whose failures decide the exit status: dlbridge's and the user's own.
+            "judged": [
+                short_name(name)
+                for name in self.plan.libraries
+                if short_name(name) in titles and (name == "dlbridge" or ":" in name)
+            ],
             "cases": list(self.plan.cases),
             "environments": [
                 {

@@ -8,7 +8,7 @@ from typing import Any
 
 from dlbridge.tools import tables
 from dlbridge.tools.matrix import causes, summary
-from dlbridge.tools.matrix.exchange import OUTCOMES
+from dlbridge.tools.matrix.exchange import ARRIVED, OUTCOMES
 from dlbridge.tools.matrix.summary import COUNTED, MARKS
 from dlbridge.tools.output import printable
 
@@ -53,25 +53,22 @@ def show(report: dict[str, Any], *, verbose: bool = False) -> None:
         _show_groups("Impossible exchanges", report, summary.groups(absent))
     if summary.tried_again(report):
         tried, works = summary.tried_again(report), summary.rescued(report)
-        print(
-            f"{len(works)} of {len(tried)} exchanges that fail or lose the read-only flag succeed "
-            "through dlbridge.\n"
-        )
+        print(f"{len(works)} of {len(tried)} failing exchanges succeed through dlbridge.\n")
         _show_groups("Through dlbridge", report, summary.groups_via(summary.rescued(report)))
         if verbose:
             _show_groups(
                 "Also failing through dlbridge", report, summary.groups_via(summary.lost(report))
             )
-    for each in summary.faults_of_ours(report):
+    for name, each in summary.faults_of_judged(report):
         where = f"{each['producer']} to {each['consumer']}, {each['case']}"
-        print(f"With dlbridge itself: {where}: {printable(summary.in_words(each))}")
+        print(f"With {name} itself: {where}: {printable(summary.in_words(each))}")
     for sentence in summary.remarks_on_libraries(report):
         print(printable(sentence))
     if summary.remark(report):
         print(summary.remark(report))
 
 
-_AS_SENT = ("zero-copy", "copied", "impossible")
+_AS_SENT = (*ARRIVED, "impossible")
 _GAP = 3  # between columns
 _CELL = 3  # columns of text that a cell needs
 
@@ -120,16 +117,21 @@ def _show_counts(report: dict[str, Any], glyphs: dict[str, str]) -> None:
 
 
 def _show_causes(report: dict[str, Any], verbose: bool) -> None:
-    """Prints each fault once; verbose: also each refusal."""
+    """Prints each cause once; refusals only where verbose is set."""
     found = causes.of(report, summary.own(report))
-    for title, is_fault in (("Faults", True), ("Refusals, which are permitted", False)):
-        items = [
-            (f"{cause.library}, {cause.side}, {cause.outcome}", _cause(cause))
-            for cause in found
-            if cause.is_fault == is_fault
-        ]
-        if items and (is_fault or verbose):
-            tables.show_items(title, items)
+    groups = {
+        "Faults": [cause for cause in found if cause.is_fault],
+        "Lost without an error, which no rule forbids": [each for each in found if each.is_silent],
+        "Refusals, which are permitted": [
+            cause for cause in found if verbose and not cause.is_fault and not cause.is_silent
+        ],
+    }
+    for title, chosen in groups.items():
+        if chosen:
+            tables.show_items(
+                title,
+                [(f"{each.library}, {each.side}, {each.outcome}", _cause(each)) for each in chosen],
+            )
 
 
 def _cause(cause: causes.Cause) -> str:

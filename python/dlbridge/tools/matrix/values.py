@@ -29,13 +29,41 @@ def looks_like(values: Any, dtype: str) -> str:
 
 
 def same(values: Any, expected: Any) -> bool:
+    """Whether nested lists have the same shape and, by elements.same(), the same numbers."""
     if isinstance(expected, (list, tuple)):
         return (
             isinstance(values, (list, tuple))
             and len(values) == len(expected)
             and all(map(same, values, expected))
         )
-    return not isinstance(values, (list, tuple)) and bool(values == expected)
+    return not isinstance(values, (list, tuple)) and elements.same(values, expected)
+
+
+def difference(values: Any, expected: Any) -> str | None:
+    """Describes the first number that differs; None where the shapes do.
+
+    >>> difference([[0.0, 1.0]], [[0.0, 1.5]])
+    '1.0 at [0, 1], where 1.5 was sent'
+    """
+    if not isinstance(expected, (list, tuple)):
+        is_number = not isinstance(values, (list, tuple))
+        return f"{values!r}, where {expected!r} was sent" if is_number else None
+    shape = elements.shape_of(expected)
+    if elements.shape_of(values) != shape:
+        return None
+    for index in itertools.product(*map(range, shape)):
+        got, sent = _at(values, index), _at(expected, index)
+        if isinstance(got, (list, tuple)):
+            return None
+        if not elements.same(got, sent):
+            return f"{got!r} at {list(index)}, where {sent!r} was sent"
+    return None
+
+
+def _at(values: Any, index: Sequence[int]) -> Any:
+    for i in index:
+        values = values[i]
+    return values
 
 
 def in_memory_order(values: Any, strides: Sequence[int]) -> list[Any]:

@@ -21,6 +21,7 @@ from dlbridge.tools.conformance.helpers.trials import fatal, how_it_ends
 from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.target import Target
 from dlbridge.tools.elements import row_major
+from dlbridge.tools.elements import same as same_number
 
 NOWHERE = 0x10  # an invalid pointer
 ROW_MAJOR = (object(),)  # in place of strides: those of a compact tensor
@@ -39,10 +40,10 @@ def wrong_values(call: ConsumerCall) -> str | None:
 
 
 def same(values: Any, expected: Any) -> bool:
-    """Compares nested lists; some libraries return tuples.
+    """Compares nested lists number by number; some libraries return tuples.
 
-    >>> same(((1.0, 2.0),), [[1.0, 2.0]]), same([], [[]])
-    (True, False)
+    >>> same(((1.0, 2.0),), [[1.0, 2.0]]), same([], [[]]), same([0.0], [-0.0])
+    (True, False, False)
     """
     if isinstance(expected, list):
         return (
@@ -50,7 +51,7 @@ def same(values: Any, expected: Any) -> bool:
             and len(values) == len(expected)
             and all(same(one, other) for one, other in zip(values, expected))
         )
-    return bool(values == expected)
+    return same_number(values, expected)
 
 
 def right_or_refused(

@@ -157,9 +157,9 @@ def decode(raw: bytes, dtype: tuple[int, int, int]) -> tuple[Any, ...] | None:
 
 
 def same(one: Iterable[Any], other: Iterable[Any]) -> bool:
-    """Whether numbers are equal; NaN equals NaN."""
-    pairs = itertools.zip_longest(one, other)
-    return all(a == b or (a != a and b != b) for a, b in pairs)
+    """Whether as many numbers are the same, by elements.same()."""
+    pairs = itertools.zip_longest(one, other, fillvalue="none")
+    return all(elements.same(a, b) for a, b in pairs)
 
 
 # The memory of an array ------------------------------------------------------------------------

@@ -85,7 +85,7 @@ def value(dtype: Triple, index: int, precise: bool = False) -> Any:
     """Returns the value of the element at a distance from the first one.
 
     Neighbours differ, and so do the signed and the unsigned reading, and wider and narrower ones.
-    `precise`: a float of half the bits cannot represent it.
+    `precise`: a float of half the bits cannot represent it; the first float is a negative zero.
     """
     code, bits, _ = dtype
     if code in SMALL_FLOATS:
@@ -101,14 +101,16 @@ def value(dtype: Triple, index: int, precise: bool = False) -> Any:
         parts = (index, -3 * index - 1)
         return complex(*(_real(bits // 2, part, precise) for part in parts))
     if kind == "bfloat":
-        return float((index + 128) % 256 - 128)
+        return -0.0 if precise and index == 0 else float((index + 128) % 256 - 128)
     return _real(bits, index, precise)
 
 
 def _real(bits: int, index: int, precise: bool) -> float:
+    if precise and index == 0:
+        return -0.0
     if bits == 16:
         return (index + 512) % 1024 - 512 + 0.5
-    return index + (2.0**-40 if precise and bits == 64 else 0.25)
+    return index + (2.0 ** (-40 if bits == 64 else -18) if precise else 0.25)
 
 
 @lru_cache(maxsize=1000)

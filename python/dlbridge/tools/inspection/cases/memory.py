@@ -168,7 +168,13 @@ REST = [
         "note",
         lambda x: x.read_only is True,
         lambda x: "read-only",
-        reactions(torch=WRITABLE, mpi4py=SEND_ONLY, paddle=WRITABLE, nanobind="TypeError"),
+        reactions(
+            torch=WRITABLE,
+            tvm_ffi=WRITABLE,
+            mpi4py=SEND_ONLY,
+            paddle=WRITABLE,
+            nanobind="TypeError",
+        ),
         lambda x: "It is read-only.",
     ),
     Case(

@@ -11,7 +11,7 @@ from dlbridge.tools.inspection.cases import OTHER_MAJOR
 from dlbridge.tools.inspection.cases.case import Level
 from dlbridge.tools.inspection.conclusions.comparisons import own_is_bool
 from dlbridge.tools.inspection.conclusions.verdicts import OTHER_MAJOR_CASE, Verdict, affected
-from dlbridge.tools.inspection.consumers import CONSUMERS, LEGACY, titles
+from dlbridge.tools.inspection.consumers import LEGACY, VERSIONED, Consumer, consumer_of
 from dlbridge.tools.inspection.reading.exports import PROBES
 from dlbridge.tools.inspection.reading.observation import Observation
 from dlbridge.tools.inspection.reading.protocols import DLPACK, Response
@@ -20,13 +20,32 @@ from dlbridge.tools.inspection.reading.protocols import DLPACK, Response
 Findings = Iterator[tuple[Level, str, str, tuple[str, ...]]]
 Verdicts = Sequence[Verdict]
 
-NEED_DEVICE = [name for name, row in CONSUMERS.items() if row.needs_device]
-REQUEST_LEGACY = [
-    name
-    for name, row in CONSUMERS.items()
-    if any(each.protocol == "bare" and each.accepts == LEGACY for each in row.requests)
-    and all(each.protocol in ("bare", "give") for each in row.requests)
-]
+
+def _who(verdicts: Verdicts, holds: Callable[[Consumer], bool]) -> str:
+    """Names the consumers for which something holds, in the versions that are judged."""
+    return ", ".join(v.title for v in verdicts if holds(consumer_of(v.consumer, v.judged)))
+
+
+def _needs_device(row: Consumer) -> bool:
+    return bool(row.needs_device)
+
+
+def _requests_legacy(row: Consumer) -> bool:
+    """Whether all its requests are bare, and it accepts nothing but a legacy capsule."""
+    bare = [each for each in row.requests if each.protocol == "bare"]
+    return any(each.accepts == LEGACY for each in bare) and all(
+        each.protocol in ("bare", "give") for each in row.requests
+    )
+
+
+def _needs_max_version(row: Consumer) -> bool:
+    """Whether it calls with max_version, and does not call again without it."""
+    return all(each.protocol not in ("bare", "buffer") for each in row.requests)
+
+
+def _refuses_legacy(row: Consumer) -> bool:
+    """Whether it requests a versioned capsule, and refuses another one."""
+    return any(each.accepts == VERSIONED for each in row.requests)
 
 
 def _described(x: Observation, *names: str) -> list[Response]:
@@ -55,7 +74,7 @@ def raises(x: Observation, verdicts: Verdicts) -> Findings:
         yield (
             "defect",
             f"__dlpack_device__ raises {device.said}",
-            f"{titles(*NEED_DEVICE)} call it first",
+            f"{_who(verdicts, _needs_device)} call it first",
             ("device",),
         )
     bare = x.response("bare")
@@ -73,7 +92,7 @@ def no_device(x: Observation, verdicts: Verdicts) -> Findings:
     if device is None:
         return
     if device.outcome == "absent" and _described(x, "bare", "1.0", "1.3"):
-        who = f"refused by {titles(*NEED_DEVICE)}"
+        who = f"refused by {_who(verdicts, _needs_device)}"
         yield "defect", "It has __dlpack__, but no __dlpack_device__.", who, ()
     if device.outcome == "gave" and device.said:
         yield (
@@ -129,14 +148,14 @@ def legacy_only(x: Observation, verdicts: Verdicts) -> Findings:
         yield (
             "risk",
             "__dlpack__ does not accept max_version, which was added in 2024.",
-            f"refused by {titles('pyarrow')}; others call again without it",
+            f"refused by {_who(verdicts, _needs_max_version)}; others call again without it",
             ("1.0",),
         )
     elif versioned.capsule == abi.LEGACY:
         yield (
             "risk",
             "It exports a legacy capsule also for max_version: without version and read-only flag.",
-            f"refused by {titles('pyarrow', 'mpi4py')}; NumPy's result is read-only",
+            f"refused by {_who(verdicts, _refuses_legacy)}; NumPy's result is read-only",
             ("1.0",),
         )
 
@@ -147,7 +166,7 @@ def versioned_without_request(x: Observation, verdicts: Verdicts) -> Findings:
         yield (
             "defect",
             "It exports a versioned capsule without max_version.",
-            f"refused by {titles(*REQUEST_LEGACY)}",
+            f"refused by {_who(verdicts, _requests_legacy)}",
             ("bare",),
         )
 

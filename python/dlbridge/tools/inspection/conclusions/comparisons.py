@@ -23,7 +23,7 @@ MOST_MINOR = 99  # a higher minor version is none
 INDEX_ZERO = {*devices.PINNED, devices.CUDA_MANAGED}  # and the CPU, which is a case
 
 
-def _exports(x: Observation) -> list[tuple[str, Description]]:
+def exports_of(x: Observation) -> list[tuple[str, Description]]:
     """The exports that are no requested copies, with their descriptions."""
     return [
         (each.name, each.description)
@@ -32,7 +32,7 @@ def _exports(x: Observation) -> list[tuple[str, Description]]:
     ]
 
 
-def _others(x: Observation) -> list[tuple[str, Description]]:
+def others_of(x: Observation) -> list[tuple[str, Description]]:
     return [
         (each.name, each.description)
         for each in x.responses
@@ -40,7 +40,7 @@ def _others(x: Observation) -> list[tuple[str, Description]]:
     ]
 
 
-def _meet(one: Description, other: Description) -> bool:
+def meet(one: Description, other: Description) -> bool:
     """Whether two tensors share memory."""
     if one.memory is None or other.memory is None:
         return False
@@ -86,7 +86,7 @@ def no_tensor(x: Observation) -> Findings:
 
 def exports_disagree(x: Observation) -> Findings:
     """The ways of DLPack describe one object, so they must agree with each other."""
-    exports = _exports(x)
+    exports = exports_of(x)
     for facet in ("device", "dtype", "shape", "strides"):
         read, text = FACETS[facet]
         for name, description in exports[1:]:
@@ -114,11 +114,11 @@ def _shapes(one: Description, other: Description) -> bool:
 
 def interfaces_disagree(x: Observation) -> Findings:
     """The buffer protocol and the array interfaces describe the same object."""
-    exports = _exports(x)
+    exports = exports_of(x)
     if not exports:
         return
     name, export = exports[0]
-    for other_name, other in _others(x):
+    for other_name, other in others_of(x):
         for facet in ("dtype", "shape", "strides"):
             read, text = FACETS[facet]
             values = read(export), read(other)
@@ -144,7 +144,7 @@ def _is_bool(x: Observation, export: Description) -> bool:
 
 def own_is_bool(x: Observation) -> bool:
     return own_dtype(x) == (dtypes.BOOL, 8, 1) or any(
-        other.dtype == (dtypes.BOOL, 8, 1) for _, other in _others(x)
+        other.dtype == (dtypes.BOOL, 8, 1) for _, other in others_of(x)
     )
 
 
@@ -165,7 +165,7 @@ def own_dtype(x: Observation) -> dtypes.Triple | None:
 
 
 def dtype_disagrees(x: Observation) -> Findings:
-    own, exports = own_dtype(x), _exports(x)
+    own, exports = own_dtype(x), exports_of(x)
     if own is None or not exports or _is_bool(x, exports[0][1]):
         return
     wrong = [(name, each) for name, each in exports if each.dtype != own and _has_one_lane(each)]
@@ -186,9 +186,9 @@ def _has_one_lane(x: Description) -> bool:
 
 def outside_memory(x: Observation) -> Findings:
     """The buffer protocol and the array interface tell the bounds of the memory."""
-    for name, export in _exports(x):
-        for other_name, other in _others(x):
-            if not _meet(export, other) or export.memory is None or other.memory is None:
+    for name, export in exports_of(x):
+        for other_name, other in others_of(x):
+            if not meet(export, other) or export.memory is None or other.memory is None:
                 continue
             before = other.memory[0] - export.memory[0]
             after = export.memory[1] - other.memory[1]
@@ -213,49 +213,11 @@ def outside_memory(x: Observation) -> Findings:
 # Access -----------------------------------------------------------------------------------------
 
 
-def read_only_lost(x: Observation) -> Findings:
-    exports = [(name, each) for name, each in _exports(x) if each.read_only is not None]
-    marks = [
-        (f"its {TITLES[name]}", other.read_only)
-        for name, other in _others(x)
-        if other.read_only is not None and any(_meet(other, each) for _, each in exports)
-    ]
-    if x.subject.own_read_only is not None:
-        marks.append(("its flags.writeable", x.subject.own_read_only))
-    protecting = [name for name, mark in marks if mark]
-    writable = tuple(name for name, each in exports if not each.read_only)
-    read_only = tuple(name for name, each in exports if each.read_only)
-    if protecting and writable:
-        yield (
-            "defect",
-            f"It is read-only by {protecting[0]}, and exported as writable.",
-            "consumers write to memory that must not change",
-            writable,
-            "set DLPACK_FLAG_BITMASK_READ_ONLY",
-        )
-    elif writable and read_only:
-        yield (
-            "defect",
-            "It is read-only by one protocol and writable by another.",
-            "consumers of the other protocol write to it",
-            min(read_only, writable, key=len),
-            "set DLPACK_FLAG_BITMASK_READ_ONLY in every export",
-        )
-    elif read_only and marks and not protecting:
-        yield (
-            "note",
-            f"It is writable by {marks[0][0]}, and exported as read-only: unusual, permitted.",
-            "some consumers refuse it",
-            read_only,
-            "",
-        )
-
-
 def copied_but_shared(x: Observation) -> Findings:
     marked = [
         name
-        for name, each in _exports(x)
-        if (each.flags or 0) & abi.IS_COPIED and any(_meet(each, other) for _, other in _others(x))
+        for name, each in exports_of(x)
+        if (each.flags or 0) & abi.IS_COPIED and any(meet(each, other) for _, other in others_of(x))
     ]
     if marked and not any(sign.kind == "marked as a copy" for sign in x.signs):
         yield (
@@ -271,7 +233,7 @@ def copied_but_shared(x: Observation) -> Findings:
 
 
 def reserved_flags(x: Observation) -> Findings:
-    for name, each in _exports(x):
+    for name, each in exports_of(x):
         version = min(each.version or HEADER, HEADER)
         reserved = abi.reserved(each.flags or 0, version)
         if reserved:
@@ -287,7 +249,7 @@ def reserved_flags(x: Observation) -> Findings:
 
 
 def absurd_version(x: Observation) -> Findings:
-    for name, each in _exports(x):
+    for name, each in exports_of(x):
         if each.version is not None and each.version[1] > MOST_MINOR:
             yield (
                 "risk",
@@ -302,7 +264,7 @@ def absurd_version(x: Observation) -> Findings:
 def device_index(x: Observation) -> Findings:
     response = x.response("device")
     pairs = [] if response is None or response.device is None else [("device", response.device)]
-    for name, each in _exports(x):
+    for name, each in exports_of(x):
         if each.device is not None:
             pairs.append((name, each.device))
     seen = set()
@@ -331,5 +293,5 @@ def device_index(x: Observation) -> Findings:
 
 CHECKS = (
     no_tensor, exports_disagree, interfaces_disagree, dtype_disagrees, outside_memory,
-    read_only_lost, copied_but_shared, reserved_flags, absurd_version, device_index,
+    copied_but_shared, reserved_flags, absurd_version, device_index,
 )  # fmt: skip

@@ -35,6 +35,12 @@ FAULTS: dict[str, Fault] = {
         "users of that protocol read other values",
         "let the address, the strides and the type describe the memory of the object",
     ),
+    "conversion": Fault(
+        "risk",
+        "Its __array__() gives {got}, its export {export}.",
+        "numpy.asarray(x) and consumers of DLPack read different arrays",
+        "convert the memory that is exported, with its dtype",
+    ),
     "masked": Fault(
         "risk",
         "It has masked elements, and DLPack has no mask.",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dlbridge.tools.inspection.cases import CASES
 from dlbridge.tools.inspection.cases.case import Level
-from dlbridge.tools.inspection.conclusions import comparisons
+from dlbridge.tools.inspection.conclusions import access, comparisons, refusals
 from dlbridge.tools.inspection.conclusions.checks import CHECKS
 from dlbridge.tools.inspection.conclusions.faults import judged
 from dlbridge.tools.inspection.conclusions.verdicts import Verdict, affected
@@ -57,7 +57,8 @@ def _of_tensors(x: Observation, verdicts: Sequence[Verdict]) -> Iterator[Oddity]
 def oddities(x: Observation, verdicts: Sequence[Verdict]) -> list[Oddity]:
     """Returns all oddities, the most severe first."""
     of_producer = [Oddity(*each) for check in CHECKS for each in check(x, verdicts)]
-    of_protocols = [Oddity(*each) for check in comparisons.CHECKS for each in check(x)]
+    checks = (*comparisons.CHECKS, *access.CHECKS, refusals.refused_array)
+    of_protocols = [Oddity(*each) for check in checks for each in check(x)]
     of_signs = [Oddity(*judged(sign)) for sign in x.signs]
     return sorted(
         [*of_producer, *of_protocols, *of_signs, *_of_tensors(x, verdicts)],

@@ -25,6 +25,7 @@ from dlbridge.tools.inspection.cases.case import (
     UNKNOWN,
     WRITABLE,
     WRONG,
+    Changed,
     Reactions,
     reaction_of,
 )
@@ -220,7 +221,8 @@ def affected(verdicts: Iterable[Verdict], case: str, reactions: Reactions) -> st
         if reaction in EXCEPTIONS:
             groups.setdefault(REFUSED, []).append(verdict.title)
         elif reaction in SIGNALS:
-            groups.setdefault(CRASHES, []).append(f"{verdict.title} ({reaction})")
+            until = _until(reactions[verdict.consumer])
+            groups.setdefault(CRASHES, []).append(f"{verdict.title}{until} ({reaction})")
         else:
             groups.setdefault(TEXTS[reaction], []).append(verdict.title)
     worst_first = sorted(groups, key=lambda text: -_SEVERITY.get(text, 1))
@@ -230,6 +232,10 @@ def affected(verdicts: Iterable[Verdict], case: str, reactions: Reactions) -> st
         else f"{', '.join(groups[text])}: {text}"
         for text in worst_first
     )
+
+
+def _until(reaction: str | Changed) -> str:
+    return "" if isinstance(reaction, str) else f" before {reaction.version}"
 
 
 REFUSED, CRASHES = "refused by", "crashes"

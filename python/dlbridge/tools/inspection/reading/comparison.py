@@ -3,23 +3,31 @@
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from dlbridge.tools import dtypes
-from dlbridge.tools.elements import row_major
+from dlbridge.tools.elements import row_major, same
 from dlbridge.tools.inspection.reading import own
 from dlbridge.tools.inspection.reading.description import Description
 from dlbridge.tools.inspection.reading.elements import (
     Elements,
-    are_equal,
     chosen,
     first_difference,
     is_decodable,
     read,
 )
-from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK, TITLES, Response
+from dlbridge.tools.inspection.reading.protocols import (
+    COPIES,
+    DLPACK,
+    TITLES,
+    Raised,
+    Response,
+    guarded,
+)
 from dlbridge.tools.inspection.reading.signs import MASKED, Comparison, Sign
 from dlbridge.tools.inspection.reading.subject import Subject
 from dlbridge.tools.output import plural
@@ -59,6 +67,7 @@ def compare(
         if description.elements and description.shape == shape and TITLES[name] != truth.method
     }
     signs += _differences(truth, compared, described)
+    signs += _conversion(x, exports[0])
     return Comparison(truth.method, len(truth.elements), tuple(compared)), signs
 
 
@@ -103,20 +112,21 @@ def _differences(
     """Yields one sign for all protocols that give the same other elements."""
     groups: dict[tuple[int, str], list[str]] = {}
     for name, description in compared.items():
-        difference = first_difference(description.elements, truth.elements)
+        difference = _difference(description, description.elements, truth.elements)
         if difference is not None:
             key = (difference[0], repr(description.elements))
             groups.setdefault(key, []).append(name)
     for (position, _), names in groups.items():
         description = compared[names[0]]
         assert description.shape is not None
-        first = first_difference(description.elements, truth.elements)
+        first = _difference(description, description.elements, truth.elements)
         assert first is not None
         explained = next((name for name in names if name not in COPIES), None)
+        got, expected = _texts(description.elements[position], truth.elements[position])
         words = {
             "index": str(list(chosen(description.shape)[position])),
-            "got": _text(description.elements[position]),
-            "expected": _text(truth.elements[position]),
+            "got": got,
+            "expected": expected,
             "truth": truth.method,
             "unequal": str(first[1]),
             "count": str(len(truth.elements)),
@@ -126,8 +136,61 @@ def _differences(
         yield Sign(kind, tuple(names), words)
 
 
-def _text(number: Any) -> str:
-    return f"{number:.9g}" if isinstance(number, float) else str(number)
+def _conversion(x: Any, export: Description) -> Iterator[Sign]:
+    """Compares the result of __array__(), which numpy.asarray calls, with an export."""
+    if not hasattr(type(x), "__array__") or export.layout is None or export.dtype is None:
+        return
+    if export.layout.size > own.MOST_CONVERTED:
+        return
+    try:
+        array = guarded(lambda: x.__array__())
+        dtype, shape = str(array.dtype), tuple(array.shape)
+        numbers = guarded(lambda: own.numbers_of(array, shape))
+    except (Raised, AttributeError, TypeError):  # it is refused, or its elements are no numbers
+        return
+    name = dtypes.name(export.dtype)
+    if shape != export.shape:
+        yield Sign("conversion", (), {"got": f"shape {shape}", "export": str(export.shape)})
+    elif dtype != name and export.dtype != (dtypes.UINT, 8, 1):  # as which bool is exported
+        yield Sign("conversion", (), {"got": dtype, "export": name})
+    elif dtype == name and (found := first_difference(export.elements, numbers)) is not None:
+        index = list(chosen(shape)[found[0]])
+        got, expected = _texts(numbers[found[0]], export.elements[found[0]])
+        words = {"got": f"{got} at {index}", "export": expected}
+        yield Sign("conversion", (), words)
+
+
+def _difference(x: Description, read: Elements, listed: Elements) -> tuple[int, int] | None:
+    """As first_difference(). A list may be rounded to 32 bits, and more precise than such a float.
+
+    Other numbers are the same only with the same bits: a zero has a sign.
+    """
+    is_single = x.dtype in (dtypes.ENCODABLE["float32"][0], dtypes.ENCODABLE["complex64"][0])
+
+    def equal(one: Any, other: Any) -> bool:
+        return (
+            same(one, other)
+            or same(_rounded(one), other)
+            or (is_single and same(one, _rounded(other)))
+        )
+
+    return first_difference(read, listed, equal)
+
+
+def _rounded(x: Any) -> Any:
+    """Returns a number as a float of 32 bits holds it."""
+    if isinstance(x, complex):
+        return complex(_rounded(x.real), _rounded(x.imag))
+    try:
+        return struct.unpack("f", struct.pack("f", x))[0] if isinstance(x, float) else x
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+def _texts(*numbers: Any) -> list[str]:
+    """Returns two different numbers as texts that differ."""
+    short = [f"{x:.9g}" if isinstance(x, float) else str(x) for x in numbers]
+    return short if len(set(short)) > 1 else list(map(repr, numbers))
 
 
 # Explanations -----------------------------------------------------------------------------------
@@ -142,7 +205,7 @@ def explain(x: Description, expected: Elements) -> str:
         return ""
     for description, repair in _variants(x):
         elements = read(description)
-        if elements is not None and all(map(are_equal, elements, expected)):
+        if elements is not None and _difference(description, elements, expected) is None:
             return repair
     return ""
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Any
+from typing import Any, Callable
 
 from dlbridge.tools import abi, dtypes
+from dlbridge.tools.elements import same
 from dlbridge.tools.inspection.reading.description import Description
 
 MOST = 256  # elements that are compared
@@ -96,21 +97,9 @@ def read(x: Description) -> Elements | None:
     return tuple(numbers)
 
 
-def are_equal(one: Number, other: Number) -> bool:
-    """Whether two numbers are equal: NaN equals NaN, and floats may be rounded to 32 bits."""
-    if one == other:
-        return True
-    if isinstance(one, complex) or isinstance(other, complex):
-        a, b = complex(one), complex(other)
-        return are_equal(a.real, b.real) and are_equal(a.imag, b.imag)
-    if isinstance(one, float) or isinstance(other, float):
-        if math.isnan(one) or math.isnan(other):
-            return math.isnan(one) and math.isnan(other)
-        return math.isclose(one, other, rel_tol=1e-6)
-    return False
-
-
-def first_difference(one: Elements, other: Elements) -> tuple[int, int] | None:
+def first_difference(
+    one: Elements, other: Elements, equal: Callable[[Number, Number], bool] = same
+) -> tuple[int, int] | None:
     """Returns the position of the first difference, and how many there are; None without one."""
-    unequal = [i for i, (a, b) in enumerate(zip(one, other)) if not are_equal(a, b)]
+    unequal = [i for i, (a, b) in enumerate(zip(one, other)) if not equal(a, b)]
     return (unequal[0], len(unequal)) if unequal else None

@@ -95,8 +95,10 @@ def _interface_dtype(text: str) -> tuple[tuple[int, int, int] | None, int]:
         size = 0  # it counts bits
     foreign = order == (">" if sys.byteorder == "little" else "<") and size > 1
     code = dtypes.code_of_kind(kind)
-    if foreign or code is None or not 0 < 8 * size < 256:  # bits of DLPack are 8 bits wide
-        return None, size
+    widths = (dtypes.CODES[code].widths or ()) if code is not None else ()
+    if foreign or 8 * size not in widths or 8 * size > 255:  # bits of DLPack are 8 bits wide
+        return None, size  # also for float8_e5m2 of ml_dtypes, which is "f1"
+    assert code is not None
     return (code, 8 * size, 1), size
 
 

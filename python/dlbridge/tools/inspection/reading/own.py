@@ -76,6 +76,11 @@ def _by_index(x: Any, shape: tuple[int, ...]) -> Own | None:
     return Own("x[index]", None, tuple(numbers))
 
 
+def numbers_of(array: Any, shape: tuple[int, ...]) -> Elements:
+    """Returns the numbers of NumPy's array that are compared."""
+    return tuple(_number(array[index]) for index in chosen(shape))
+
+
 def _by_conversion(method: str) -> Callable[[Any, tuple[int, ...]], Own | None]:
     def convert(x: Any, shape: tuple[int, ...]) -> Own | None:
         if math.prod(shape) > MOST_CONVERTED or not hasattr(type(x), method):
@@ -84,7 +89,7 @@ def _by_conversion(method: str) -> Callable[[Any, tuple[int, ...]], Own | None]:
         own = tuple(array.shape)
         if own != shape:
             return Own(f"{method}()", own, ())
-        return Own(f"{method}()", own, tuple(_number(array[index]) for index in chosen(shape)))
+        return Own(f"{method}()", own, numbers_of(array, shape))
 
     return convert
 

@@ -10,6 +10,8 @@ from typing import Any, Callable
 from dlbridge.tools import abi
 from dlbridge.tools.inspection.reading.description import tuples_of
 from dlbridge.tools.inspection.reading.protocols import Raised, guarded
+from dlbridge.tools.libraries import immutable_by
+from dlbridge.tools.marks import by_dlbridge, own_mark, type_name
 
 DUNDERS = ("__dlpack__", "__dlpack_device__")
 # Properties of PyTorch's tensors that DLPack cannot express.
@@ -32,7 +34,11 @@ class Subject:
     marks: tuple[str, ...] = ()  # those of TORCH_MARKS that are set
     own_shape: tuple[int, ...] | None = None  # its attribute `shape`
     own_dtype: str = ""  # its attribute `dtype`, or `data_type()`
-    own_read_only: bool | None = None  # its attribute `flags.writeable`, negated; None: it has none
+    own_read_only: bool | None = None  # whether its own attribute says so; None: it has none
+    own_mark: str = ""  # the name of that attribute
+    immutable: str = ""  # the title of its library, where that promises never to change it
+    # What dlbridge makes of it: "writable", "read-only" or the exception; "" where not examined.
+    by_dlbridge: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -47,12 +53,6 @@ def _has(where: Any, name: str) -> bool:
         return bool(guarded(lambda: hasattr(where, name)))
     except Raised:
         return True  # the attribute exists, and raises
-
-
-def type_name(kind: type) -> str:
-    module = str(getattr(kind, "__module__", ""))
-    name = str(getattr(kind, "__qualname__", kind.__name__))
-    return name if module in ("builtins", "__main__", "") else f"{module}.{name}"
 
 
 def _is_torch(x: Any) -> bool:
@@ -80,12 +80,6 @@ def _own_dtype(x: Any) -> str:
     return text if len(text) < 60 else ""
 
 
-def _own_read_only(x: Any) -> bool | None:
-    """The mark of NumPy's arrays, and of those that imitate them."""
-    writeable = getattr(getattr(x, "flags", None), "writeable", None)
-    return not writeable if isinstance(writeable, bool) else None
-
-
 def _quietly(read: Any, x: Any, otherwise: Any) -> Any:
     try:
         return guarded(lambda: read(x))
@@ -104,14 +98,21 @@ def describe(x: Any) -> Subject:
     if is_class(x):
         return Subject(type=_quietly(type_name, x, "object"), is_class=True)
     capsule = abi.is_capsule(x)
+    type_ = _quietly(lambda x: type_name(type(x)), x, "object")
+    library = immutable_by(type_)
+    is_known = library is not None or type_ == "numpy.ndarray"
+    mark = _quietly(own_mark, x, None)
     on_type = tuple(name for name in DUNDERS if _has(type(x), name))
     return Subject(
-        type=_quietly(lambda x: type_name(type(x)), x, "object"),
+        type=type_,
         is_capsule=capsule,
         on_type=on_type,
         on_instance=tuple(n for n in DUNDERS if n not in on_type and _has(x, n)),
         marks=_quietly(_marks, x, ()),
         own_shape=_quietly(_own_shape, x, None),
         own_dtype=_quietly(_own_dtype, x, ""),
-        own_read_only=_quietly(_own_read_only, x, None),
+        own_read_only=mark and mark[1],
+        own_mark=mark[0] if mark else "",
+        immutable=library.title if library else "",
+        by_dlbridge=_quietly(by_dlbridge, x, "") if is_known else "",
     )

@@ -148,5 +148,6 @@ ROWS = [
         """,
         "tensor(bool) arrives as uint8",
         found_by=("P-17",),
+        seen_as=r"dtype \(1, 8, 1\) for bool",
     ),
 ]

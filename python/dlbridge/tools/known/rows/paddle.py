@@ -130,6 +130,7 @@ ROWS = [
         """,
         remark="The array API prefers this to an exception.",
         found_by=("C-13",),
+        seen_as=r"read-only: writable: .*writing to its array",
     ),
     Defect(
         "paddle-table-any-version",

@@ -100,5 +100,6 @@ ROWS = [
         """,
         remark="The array API prefers this to an exception.",
         found_by=("P-22",),
+        seen_as=r"read-only: writable: .*it exports its array",
     ),
 ]

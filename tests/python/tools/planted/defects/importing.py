@@ -332,6 +332,36 @@ def element_type_of_legacy() -> None:
     change(consumer, "element_type", element_type)
 
 
+@defect("C-12")
+def sign_of_zero_lost() -> None:
+    """Negative zeros become positive."""
+
+    def read(original: Any, managed: Any, name: bytes, memory: Any) -> Any:
+        x = original(managed, name, memory)
+        if x.kind.code in (2, 4, 5):
+            for index in x.indices():
+                if x.get(index) == 0:
+                    x.put(index, 0.0)
+        return x
+
+    change(consumer, "read", read)
+
+
+@defect("C-12")
+def float32_rounded_to_float16() -> None:
+    """float32 is rounded to float16."""
+
+    def read(original: Any, managed: Any, name: bytes, memory: Any) -> Any:
+        x = original(managed, name, memory)
+        if x.kind.name == "float32":
+            half = elements.TYPES["float16"]
+            for index in x.indices():
+                x.put(index, elements.unpack(half, elements.pack(half, x.get(index))))
+        return x
+
+    change(consumer, "read", read)
+
+
 @defect("C-26")
 def bool_refused() -> None:
     """Booleans are refused, and bytes are not."""

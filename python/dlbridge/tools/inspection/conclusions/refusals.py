@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Arrays whose own __dlpack__ refuses their dtype or their strides: the reason, and what helps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from dlbridge.tools import dtypes
+from dlbridge.tools.inspection.cases.case import Level
+from dlbridge.tools.inspection.reading.observation import Observation
+from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK
+from dlbridge.tools.versions import reaches
+
+# The level, the sentence, the effect on consumers, the protocols, the repair.
+Findings = Iterator[tuple[Level, str, str, tuple[str, ...], str]]
+
+SHARING = [name for name in DLPACK if name not in COPIES]
+REGISTERS = "2.5.0"  # the first NumPy with numpy.dtypes.register_dlpack_dtype
+
+NAMED = {  # NumPy's float128 and complex256 are long doubles
+    dtypes.name((code, bits, 1)): (code, bits)
+    for code, row in dtypes.CODES.items()
+    for bits in row.widths or ()
+    if not (code in (dtypes.FLOAT, dtypes.COMPLEX) and bits > 64 * (1 + (code == dtypes.COMPLEX)))
+}
+
+# What NumPy's dtypes lack, by the text of the dtype: the sentence, and an expression that helps.
+# Each expression is evaluated by a test on an array of this dtype.
+HELPS: tuple[tuple[str, str, str], ...] = (
+    (
+        r"[<>|=]?[USTa]\d*$|StringDType",
+        "Its elements are text, which DLPack has not.",
+        "",
+    ),
+    (
+        r">",
+        "Its elements are in the other byte order, which DLPack has not.",
+        'x.astype(x.dtype.newbyteorder("="))',
+    ),
+    (
+        r"datetime64|timedelta64",
+        "Its elements are dates or times, which DLPack has not.",
+        'x.view("i8")',
+    ),
+    (
+        r"float(80|96|128)|longdouble",
+        "Its elements are long doubles, whose format DLPack does not define.",
+        'x.astype("f8")',
+    ),
+    (
+        r"complex(160|192|256)|clongdouble",
+        "Its elements are pairs of long doubles, whose format DLPack does not define.",
+        'x.astype("c16")',
+    ),
+    (
+        r"object",
+        "Its elements are references to objects of Python, which DLPack has not.",
+        'x.astype("f8")',
+    ),
+    (
+        r"[\[{(]|\|?[V]",
+        "Its elements are records, which DLPack has not.",
+        "x[x.dtype.names[0]].copy()",
+    ),
+)
+
+
+def refused_array(x: Observation) -> Findings:
+    """The object describes an array by another protocol, and no way of DLPack exports it."""
+    if x.tensor is None or any(x.description(name) is not None for name in SHARING):
+        return
+    refused = tuple(e.name for e in x.responses if e.outcome == "raised" and e.name in DLPACK)
+    if x.subject.own_dtype in NAMED and x.tensor.dtype is None:
+        yield _known(x, NAMED[x.subject.own_dtype], refused)
+    elif x.tensor.dtype is None:
+        yield _unknown(x, refused)
+    elif any(step % x.tensor.element_bytes for step in x.tensor.byte_strides or ()):
+        yield (
+            "risk",
+            f"A stride is no multiple of an element of {x.tensor.element_bytes} bytes, as of a "
+            f"field of packed records: {list(x.tensor.byte_strides or ())} bytes. DLPack counts "
+            "elements.",
+            WHO,
+            refused,
+            "pass a copy: x.copy()",
+        )
+
+
+WHO = "consumers of DLPack refuse it"
+
+
+def _known(
+    x: Observation, dtype: tuple[int, int], refused: tuple[str, ...]
+) -> tuple[Level, str, str, tuple[str, ...], str]:
+    """The dtype is one of DLPack's, as those of ml_dtypes are, but its __dlpack__ refuses it."""
+    name = x.subject.own_dtype
+    ways = []
+    if x.subject.by_dlbridge in ("writable", "read-only"):
+        ways.append(f"dlbridge.from_dlpack(x) reads it, and exports {name}")
+    if reaches(x.installed.get("numpy", ""), REGISTERS):
+        ways.append(f"numpy.dtypes.register_dlpack_dtype({dtype}, x.dtype) lets NumPy export it")
+    if not ways:
+        ways.append('pass other numbers: x.astype("f4")')
+    return (
+        "risk",
+        f"Its dtype is {name}, which DLPack has, but its own __dlpack__ refuses it.",
+        WHO,
+        refused,
+        "; ".join(ways),
+    )
+
+
+def _unknown(
+    x: Observation, refused: tuple[str, ...]
+) -> tuple[Level, str, str, tuple[str, ...], str]:
+    assert x.tensor is not None
+    for pattern, sentence, help_ in HELPS:
+        if x.subject.own_dtype and re.match(pattern, x.subject.own_dtype):
+            repair = f"pass what DLPack has: {help_}" if help_ else "pass numbers"
+            return "risk", sentence, WHO, refused, repair
+    sentence = f"The elements, {x.tensor.dtype_text}, have no dtype in DLPack."
+    return "note", sentence, "", refused, ""
