@@ -20,6 +20,7 @@ inline constexpr std::int64_t twos[] = {2, 2, 2, 2, 2, 2, 2, 2};
 
 template <>
 struct dlbridge::array_traits<small_array> {
+  static constexpr bool borrows = true;
   static description describe(small_array& a) noexcept {
     return description::of(a.data, dims::from(twos, static_cast<std::size_t>(a.rank)));
   }

@@ -194,6 +194,33 @@ managed_tensor build_as(Owner&& owner, description const& first, Describe descri
     return managed_tensor();
   }
 }
+// Whether T is a view by its type: it frees nothing, and a const one gives a pointer to write to.
+template <class T, class = void>
+constexpr bool is_view_type = false;
+template <class T>
+constexpr bool is_view_type<T, std::void_t<decltype(std::declval<T const&>().data())>> =
+    std::is_trivially_destructible_v<T> && !borrows<T> &&
+    !std::is_const_v<std::remove_pointer_t<decltype(std::declval<T const&>().data())>>;
+template <class T>
+constexpr bool is_view_type<std::shared_ptr<T>> = is_view_type<std::remove_const_t<T>>;
+
+// Throws unless elements are in the object that owns them, or outside, as required.
+inline void require_elements(bool inside, void const* owner, std::size_t bytes,
+                             void const* elements) {
+  auto const first = reinterpret_cast<std::uintptr_t>(owner);
+  if ((reinterpret_cast<std::uintptr_t>(elements) - first < bytes) == inside) {
+    return;
+  }
+  raise(inside ? refusal(errc::bad_argument, "an array that owns its elements",
+                         "a view, whose destructor frees nothing",
+                         "Name the owner, build_on(std::move(owner), describe(view)); or state "
+                         "borrows in its array_traits, if the caller keeps the memory valid")
+               : refusal(errc::bad_argument,
+                         "elements that stay where they are when their owner "
+                         "moves",
+                         "the address of elements in the owner itself",
+                         "Pass a std::unique_ptr or a std::shared_ptr of it"));
+}
 }  // namespace detail
 
 /// Creates a managed tensor that owns an array.
@@ -204,8 +231,9 @@ managed_tensor build_as(Owner&& owner, description const& first, Describe descri
 /// @return The tensor, on the elements of the array.
 /// @throws error read_only or version_mismatch (the legacy struct has no flag for read-only memory
 ///   or padded elements), out_of_memory, bad_argument (describe returned shape and strides of
-///   different ranks, or another rank in its second call), null_data (an empty std::shared_ptr), as
-///   check_tensor (describe returned an invalid description), or as array_traits<T>::prepare.
+///   different ranks, or another rank in its second call; a view that owns nothing), null_data (an
+///   empty std::shared_ptr), as check_tensor (describe returned an invalid description), or as
+///   array_traits<T>::prepare.
 ///
 /// @par Ownership
 /// The array moves into the one allocation of the tensor. After read_only, version_mismatch,
@@ -218,11 +246,21 @@ template <class Owner>
   static_assert(is_taken,
                 "dlbridge: build takes the array over. Move it, build(std::move(a)), or share it, "
                 "build(std::make_shared<T>(...))");
-  if constexpr (is_taken) {  // otherwise Clang reports further errors
+  constexpr bool is_view = detail::is_view_type<std::remove_reference_t<Owner>>;
+  static_assert(!is_view,
+                "dlbridge: a view frees no memory, so that a tensor built of it would dangle. Name "
+                "the owner, build_on(std::move(owner), dlbridge::describe(view)); or state borrows "
+                "in its array_traits, if the caller keeps the memory valid");
+  if constexpr (is_taken && !is_view) {  // otherwise Clang reports further errors
     // Before prepare, so that a missing specialisation is reported once.
     auto const describe = [](Owner& array) noexcept { return dlbridge::describe(array); };
     dlbridge::prepare(owner);
-    return detail::build_as(std::forward<Owner>(owner), describe(owner), describe, kind, policy);
+    description const first = describe(owner);
+    if constexpr (std::is_trivially_destructible_v<Owner> && !detail::borrows<Owner>) {
+      detail::require_elements(first.data != nullptr, std::addressof(owner), sizeof(owner),
+                               first.data);
+    }
+    return detail::build_as(std::forward<Owner>(owner), first, describe, kind, policy);
   } else {
     return managed_tensor();
   }
@@ -240,16 +278,6 @@ template <class T>
 constexpr bool can_free = !std::is_trivially_destructible_v<T> && !is_deleter<T>;
 template <class T>
 constexpr bool can_free<std::weak_ptr<T>> = false;
-
-// Throws if the elements are in the owner itself, so that they move with it.
-inline void require_elements_outside(void const* owner, std::size_t bytes, void const* elements) {
-  auto const first = reinterpret_cast<std::uintptr_t>(owner);
-  if (reinterpret_cast<std::uintptr_t>(elements) - first < bytes) {
-    raise(refusal(errc::bad_argument, "elements that stay where they are when their owner moves",
-                  "the address of elements in the owner itself",
-                  "Pass a std::unique_ptr or a std::shared_ptr of it"));
-  }
-}
 }  // namespace detail
 
 /// Creates a managed tensor on memory that an owner of any type keeps alive.
@@ -278,7 +306,7 @@ template <class Owner>
       "std::array or a deleter does not. Pass std::unique_ptr<T, Deleter>(pointer, deleter), a "
       "std::shared_ptr, or no_owner{}");
   if constexpr (is_taken && frees) {
-    detail::require_elements_outside(std::addressof(owner), sizeof(owner), memory.data);
+    detail::require_elements(false, std::addressof(owner), sizeof(owner), memory.data);
     return detail::build_as(
         std::forward<Owner>(owner), memory, [&memory](Owner&) noexcept { return memory; }, kind,
         policy);

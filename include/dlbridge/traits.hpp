@@ -138,12 +138,16 @@ struct description {
 ///   static void prepare(my_array& a);                // optional: may refuse an export
 ///   static my_array adopt(managed_tensor&& m);       // optional: constructs T from a tensor
 ///   static stream_ref stream(my_array& a) noexcept;  // optional: orders work on T
+///   static constexpr bool borrows = true;            // only of a view: see below
 /// };
 /// @endcode
 ///
 /// build moves the array into the allocation of the tensor, and reads the address of the elements
 /// afterwards. So T may store its elements inside the object. build calls describe twice; both
 /// calls must return the same rank.
+///
+/// build refuses a T that frees nothing and has its elements elsewhere: a view, whose tensor would
+/// dangle. With borrows, the author states that whoever creates the view keeps the memory valid.
 ///
 /// prepare is called before each export, and may throw, such as raise(refusal(...)) for an array
 /// that DLPack cannot describe. It may evaluate an array whose elements are computed when they are
@@ -211,6 +215,12 @@ void prepare([[maybe_unused]] T& array) {
 }
 
 namespace detail {
+template <class T, class = void>
+constexpr bool borrows = false;
+template <class T>
+constexpr bool borrows<T, std::void_t<decltype(array_traits<T>::borrows)>> =
+    array_traits<T>::borrows;
+
 template <class T, class = void>
 constexpr bool has_stream = false;
 template <class T>

@@ -16,4 +16,5 @@ PYBIND11_MODULE(extension, m, pybind11::mod_gil_not_used()) {
   add_fast(m);
   add_classes(m);
   add_members(m);
+  add_visible(m);
 }

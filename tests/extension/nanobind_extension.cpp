@@ -22,6 +22,7 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 void add_dispatch(nb::module_& m);
+void add_visible(nb::module_& m);
 void add_python_errors(nb::module_& m);
 
 namespace {
@@ -401,6 +402,7 @@ NB_MODULE(nanobind_extension, m) {
   add_python_errors(m);
   add_classes(m);
   add_members(m);
+  add_visible(m);
   functions.add("fail", [](int x) { fail(x); });
   dlbridge::def(m, "fail_with", [](span_to_read, int how) { fail(how); }, "x"_a, "how"_a);
 }

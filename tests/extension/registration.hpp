@@ -14,3 +14,4 @@ void add_fast(pybind11::module_& m);
 void add_classes(pybind11::module_& m);
 void add_members(pybind11::module_& m);
 void add_python_errors(pybind11::module_& m);
+void add_visible(pybind11::module_& m);

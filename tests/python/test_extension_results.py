@@ -254,7 +254,9 @@ x = extension.by_def.to_managed(3)
 assert type(x).__name__ == "PlainTensor"
 assert repr(x) == "<dlbridge.PlainTensor float32[3] on cpu>"
 assert x.__dlpack_device__() == (1, 0)
-assert [hasattr(x, name) for name in ("shape", "__array__", "__buffer__")] == [False] * 3
+assert not hasattr(x, "shape")
+assert x.__array__().shape == memoryview(x).shape == (3,)
+assert x.__array__().ctypes.data == foreign.consume(x.__dlpack__()).data
 for version in (None, (1, 0)):
     tensor = foreign.consume(x.__dlpack__(max_version=version))
     assert (tensor.shape, tensor.flags) == ((3,), version and 0)

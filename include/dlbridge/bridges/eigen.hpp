@@ -89,6 +89,7 @@ struct array_traits<Eigen::Array<T, Rows, Columns, Options, MaxRows, MaxColumns>
 /// The caller keeps the memory valid until the tensor is freed.
 template <class Plain, int Options, class Strides>
 struct array_traits<Eigen::Map<Plain, Options, Strides>> {
+  static constexpr bool borrows = true;
   static description describe(Eigen::Map<Plain, Options, Strides>& m) noexcept {
     return detail::describe_dense(m);
   }
@@ -97,6 +98,7 @@ struct array_traits<Eigen::Map<Plain, Options, Strides>> {
 /// bad_argument, a Ref that refers to a copy of its own, which does not move with the Ref.
 template <class Plain, int Options, class Strides>
 struct array_traits<Eigen::Ref<Plain, Options, Strides>> {
+  static constexpr bool borrows = true;
   using ref = Eigen::Ref<Plain, Options, Strides>;
   static description describe(ref& r) noexcept {
     if constexpr (std::is_const_v<Plain>) {

@@ -55,6 +55,7 @@ struct array_traits<Eigen::TensorFixedSize<T, Extents, Options, Index>> {
 /// The caller keeps the memory valid until the tensor is freed.
 template <class Plain, int Options, template <class> class Pointer>
 struct array_traits<Eigen::TensorMap<Plain, Options, Pointer>> {
+  static constexpr bool borrows = true;
   static description describe(Eigen::TensorMap<Plain, Options, Pointer>& t) noexcept {
     return detail::describe_eigen_tensor(t);
   }

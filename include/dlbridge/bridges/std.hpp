@@ -272,6 +272,7 @@ auto borrow(Range&& range) noexcept {
 
 template <class T>
 struct array_traits<borrowed<T>> {
+  static constexpr bool borrows = true;
   static description describe(borrowed<T>& b) noexcept {
     return description::of(b.data, b.shape, b.strides);
   }

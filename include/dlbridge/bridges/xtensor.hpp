@@ -126,12 +126,14 @@ struct array_traits<xt::xfixed_container<T, Shape, Layout, Sharable, Tag>> {
 /// If the adaptor does not own the memory, the caller keeps it valid until the tensor is freed.
 template <class Buffer, xt::layout_type Layout, class Shape, class Tag>
 struct array_traits<xt::xarray_adaptor<Buffer, Layout, Shape, Tag>> {
+  static constexpr bool borrows = true;
   static description describe(xt::xarray_adaptor<Buffer, Layout, Shape, Tag>& a) noexcept {
     return detail::describe_xtensor(a);
   }
 };
 template <class Buffer, std::size_t N, xt::layout_type Layout, class Tag>
 struct array_traits<xt::xtensor_adaptor<Buffer, N, Layout, Tag>> {
+  static constexpr bool borrows = true;
   static description describe(xt::xtensor_adaptor<Buffer, N, Layout, Tag>& a) noexcept {
     return detail::describe_xtensor(a);
   }

@@ -1,5 +1,5 @@
-// python::def_dlpack: makes a class that Python's C API defines a DLPack producer, by means of
-// array_traits.
+// python::def_dlpack, buffer_slot: make a class that Python's C API defines a DLPack producer, by
+// means of array_traits.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -9,35 +9,49 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/call/binding/class_operations.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/exchange_table.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/array_method.hpp>
+#include <dlbridge/python/tensor/tensor_type.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
-// Adds __dlpack__, __dlpack_device__ and the exchange table to a class. Returns false with an
-// exception set when the class refuses an attribute.
+// Adds __dlpack__, __dlpack_device__, the exchange table and, unless the class has one, __array__.
+// Returns false with an exception set when the class refuses an attribute.
 // Operations: class_operations
-// export_doc, device_doc: the docstrings, in the form that the stub generator of the class reads
+// export_doc, device_doc, array_doc: the docstrings, in the form that the stub generator of the
+//   class reads
 template <class Operations>
-DLBRIDGE_LOCAL bool add_dlpack(PyTypeObject* type, char const* export_doc,
-                               char const* device_doc) noexcept {
+DLBRIDGE_LOCAL bool add_dlpack(PyTypeObject* type, char const* export_doc, char const* device_doc,
+                               char const* array_doc) noexcept {
   static PyMethodDef methods[] = {
       {"__dlpack__",
        reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Operations::dlpack)),
        METH_FASTCALL | METH_KEYWORDS, export_doc},
-      {"__dlpack_device__", &Operations::dlpack_device, METH_NOARGS, device_doc}};
+      {"__dlpack_device__", &Operations::dlpack_device, METH_NOARGS, device_doc},
+      {"__array__", method(&array_of_producer), METH_VARARGS | METH_KEYWORDS, array_doc}};
   if (!names::prepare()) {
     return false;
   }
+  auto* const object = reinterpret_cast<PyObject*>(type);
   for (PyMethodDef& each : methods) {
-    ref const method = ref::steal(api<PyDescr_NewMethod>(type, &each));
-    if (!method || api<PyObject_SetAttrString>(reinterpret_cast<PyObject*>(type), each.ml_name,
-                                               method.get()) != 0) {
+    if (&each == &methods[2] && optional_attribute(object, each.ml_name)) {
+      continue;  // that of the author
+    }
+    ref const added =
+        PyErr_Occurred() == nullptr ? ref::steal(api<PyDescr_NewMethod>(type, &each)) : ref();
+    if (!added || api<PyObject_SetAttrString>(object, each.ml_name, added.get()) != 0) {
       return false;
     }
+  }
+  if (Operations::refuses_ufuncs &&
+      api<PyObject_SetAttrString>(object, "__array_ufunc__", Py_None) != 0) {
+    return false;
   }
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
   return python::add_exchange_table<Operations>(type);
@@ -48,9 +62,11 @@ DLBRIDGE_LOCAL bool add_dlpack(PyTypeObject* type, char const* export_doc,
 // The docstrings with the signature that inspect.signature reads, as nanobind's stubgen does.
 constexpr char const* dlpack_doc =
     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-    "A capsule with the array's memory, which keeps the array alive.";
+    "A capsule with the array's memory, which keeps the memory alive.";
 constexpr char const* dlpack_device_doc =
     "__dlpack_device__($self, /)\n--\n\nThe device of the memory, (type, id).";
+constexpr char const* array_doc =
+    "__array__($self, /, dtype=None, copy=None)\n--\n\nA NumPy array on the memory.";
 
 // The Library of class_operations for a class of Python's C API.
 template <auto Get, auto Make>
@@ -73,32 +89,43 @@ struct object_functions {
 };
 }  // namespace detail
 
-/// Makes a class that Python's C API defines a DLPack producer: adds __dlpack__, __dlpack_device__
-/// and the exchange table. Of pybind11's and nanobind's classes, dlbridge::def_dlpack does so.
+/// Makes a class that Python's C API defines a DLPack producer: adds __dlpack__, __dlpack_device__,
+/// the exchange table and, unless the class or a base has one, __array__, by which np.asarray reads
+/// an object. Of pybind11's and nanobind's classes, dlbridge::def_dlpack does so.
 /// @tparam Get a function T& (PyObject* self), which returns the array of an object of the class.
 ///   T has array_traits. It may throw; of a python_error, the Python exception is raised.
 /// @tparam Make a function PyObject* (T value), which returns a new object with an array that
 ///   array_traits<T>::adopt imported, or null with an exception set; or nullptr. Without it, and
 ///   without adopt, the exchange table imports a tensor as a dlbridge.Tensor.
 /// @param type a heap type, as of PyType_FromSpec
+/// @param options dlbridge::shares, dlbridge::no_ufuncs
 /// @throws python_error when the class refuses an attribute, as static types do
 /// @par Lifetime
 /// Every exported tensor keeps its object alive. The object must not move or free the memory that
-/// array_traits<T>::describe returned while an exported tensor exists.
+/// array_traits<T>::describe returned while an exported tensor exists. With the option shares, an
+/// exported tensor keeps a share of the memory instead.
 /// @par Thread and GIL
 /// The caller holds the GIL. Get and Make are called with it.
-template <auto Get, auto Make = nullptr>
-void def_dlpack(PyTypeObject* type) {
+template <auto Get, auto Make = nullptr, class... Options>
+void def_dlpack(PyTypeObject* type, [[maybe_unused]] Options... options) {
   using result = decltype(Get(std::declval<PyObject*>()));
   static_assert(
       std::is_lvalue_reference_v<result> && !std::is_const_v<std::remove_reference_t<result>>,
       "dlbridge: Get of def_dlpack returns a reference to the array of an object: write "
       "it as T& get(PyObject* self)");
-  using operations = detail::class_operations<detail::object_functions<Get, Make>,
-                                              std::remove_reference_t<result>>;
-  if (!detail::add_dlpack<operations>(type, detail::dlpack_doc, detail::dlpack_device_doc)) {
+  using operations =
+      detail::class_operations<detail::object_functions<Get, Make>, std::remove_reference_t<result>,
+                               detail::export_options<Options...>>;
+  if (!detail::add_dlpack<operations>(type, detail::dlpack_doc, detail::dlpack_device_doc,
+                                      detail::array_doc)) {
     throw python_error();
   }
+}
+
+/// The slot that gives a class with def_dlpack the buffer protocol: memoryview(x), for
+/// PyType_FromSpec, and for nanobind in nb::type_slots. The CPU must be able to read the memory.
+inline PyType_Slot buffer_slot() noexcept {
+  return {Py_bf_getbuffer, reinterpret_cast<void*>(&detail::buffer_of_producer)};
 }
 
 }  // namespace python

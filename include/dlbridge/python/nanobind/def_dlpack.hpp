@@ -35,19 +35,24 @@ struct object_access : translator {
 }  // namespace on_nanobind
 }  // namespace python
 
-/// Makes a class with array_traits a DLPack producer: adds __dlpack__, __dlpack_device__ and the
-/// exchange table.
+/// Makes a class with array_traits a DLPack producer: adds __dlpack__, __dlpack_device__, the
+/// exchange table and, unless the class or a base has one, __array__, by which np.asarray reads an
+/// object. For the buffer protocol, pass dlbridge::python::buffer_slot() in nb::type_slots.
 /// @param bound_class the class
+/// @param options dlbridge::shares, dlbridge::no_ufuncs
 /// @throws nanobind::python_error when the class refuses an attribute
 /// @par Lifetime
 /// Every exported tensor keeps its object alive. The object must not move or free the memory that
-/// array_traits<T>::describe returned while an exported tensor exists.
-template <class T, class... Options>
-DLBRIDGE_LOCAL void def_dlpack(::nanobind::class_<T, Options...>& bound_class) {
-  using operations = python::detail::class_operations<python::on_nanobind::object_access, T>;
-  if (!python::detail::add_dlpack<operations>(reinterpret_cast<PyTypeObject*>(bound_class.ptr()),
-                                              python::detail::dlpack_doc,
-                                              python::detail::dlpack_device_doc)) {
+/// array_traits<T>::describe returned while an exported tensor exists. With the option shares, an
+/// exported tensor keeps a share of the memory instead.
+template <class T, class... Extra, class... Options>
+DLBRIDGE_LOCAL void def_dlpack(::nanobind::class_<T, Extra...>& bound_class,
+                               [[maybe_unused]] Options... options) {
+  using operations = python::detail::class_operations<python::on_nanobind::object_access, T,
+                                                      python::detail::export_options<Options...>>;
+  if (!python::detail::add_dlpack<operations>(
+          reinterpret_cast<PyTypeObject*>(bound_class.ptr()), python::detail::dlpack_doc,
+          python::detail::dlpack_device_doc, python::detail::array_doc)) {
     python::on_nanobind::throw_pending();
   }
 }

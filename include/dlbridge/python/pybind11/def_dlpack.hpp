@@ -5,12 +5,14 @@
 
 #include <pybind11/pybind11.h>
 
+#include <memory>
 #include <utility>
 
 #include <dlbridge/python/call/binding/class_operations.hpp>
 #include <dlbridge/python/call/binding/mismatch.hpp>
 #include <dlbridge/python/call/def_dlpack.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
+#include <dlbridge/python/tensor/detail/array_method.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
@@ -45,28 +47,56 @@ struct object_access : translator {
     return true;
   }
 };
+
+// Gives a class the buffer that Python asks for if its author passed py::buffer_protocol(), unless
+// the class or a base has one.
+inline void add_buffer(PyTypeObject* type) {
+  for (py::handle each : py::reinterpret_borrow<py::tuple>(type->tp_mro)) {
+    auto* const info = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(each.ptr()));
+    if (info != nullptr && info->get_buffer != nullptr) {
+      return;
+    }
+  }
+  py::detail::get_type_info(type)->get_buffer = [](PyObject* self, void*) {
+    auto buffer = std::make_unique<Py_buffer>();
+    if (detail::buffer_of_producer(self, buffer.get(), PyBUF_FULL_RO) != 0) {
+      throw py::error_already_set();
+    }
+    return new py::buffer_info(buffer.release());  // which releases the buffer
+  };
+}
 }  // namespace on_pybind11
 }  // namespace python
 
-/// Makes a class with array_traits a DLPack producer: adds __dlpack__, __dlpack_device__ and the
-/// exchange table.
+/// Makes a class with array_traits a DLPack producer: adds __dlpack__, __dlpack_device__, the
+/// exchange table and, unless the class or a base has one, __array__, by which np.asarray reads an
+/// object. With py::buffer_protocol(), the class also gets the buffer protocol, unless it or a base
+/// has one.
 /// @param bound_class the class
+/// @param options dlbridge::shares, dlbridge::no_ufuncs
 /// @throws pybind11::error_already_set when the class refuses an attribute
 /// @par Lifetime
 /// Every exported tensor keeps its object alive. The object must not move or free the memory that
-/// array_traits<T>::describe returned while an exported tensor exists.
-template <class T, class... Options>
-DLBRIDGE_LOCAL void def_dlpack(pybind11::class_<T, Options...>& bound_class) {
-  using operations = python::detail::class_operations<python::on_pybind11::object_access, T>;
+/// array_traits<T>::describe returned while an exported tensor exists. With the option shares, an
+/// exported tensor keeps a share of the memory instead.
+template <class T, class... Extra, class... Options>
+DLBRIDGE_LOCAL void def_dlpack(pybind11::class_<T, Extra...>& bound_class,
+                               [[maybe_unused]] Options... options) {
+  using operations = python::detail::class_operations<python::on_pybind11::object_access, T,
+                                                      python::detail::export_options<Options...>>;
+  auto* const type = reinterpret_cast<PyTypeObject*>(bound_class.ptr());
   // The docstrings have pybind11's form, which stub generators read.
   if (!python::detail::add_dlpack<operations>(
-          reinterpret_cast<PyTypeObject*>(bound_class.ptr()),
+          type,
           "__dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | None = "
           "None, dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> "
-          "typing.Any\n\nA capsule with the array's memory, which keeps the array alive.",
-          "__dlpack_device__(self) -> tuple[int, int]\n\nThe device of the memory, (type, id).")) {
+          "typing.Any\n\nA capsule with the array's memory, which keeps the memory alive.",
+          "__dlpack_device__(self) -> tuple[int, int]\n\nThe device of the memory, (type, id).",
+          "__array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any\n\n"
+          "A NumPy array on the memory.")) {
     throw pybind11::error_already_set();
   }
+  python::on_pybind11::add_buffer(type);
 }
 
 }  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL

@@ -16,6 +16,7 @@
 #include <dlbridge/python/export/exchange_table.hpp>
 #include <dlbridge/python/export/produce.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/array_method.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/detail/tensor_truth.hpp>
 #include <dlbridge/shared.hpp>
@@ -159,15 +160,22 @@ inline PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) noexcept {
 // The members that consumers of a Tensor call. Every extension compiles them, so they are few.
 DLBRIDGE_LOCAL inline PyType_Slot* plain_tensor_slots() noexcept {
   static PyMethodDef methods[] = {
-      dlpack_row(), dlpack_device_row(), {nullptr, nullptr, 0, nullptr}};
+      dlpack_row(),
+      dlpack_device_row(),
+      {"__array__", method(&array_of_producer), METH_VARARGS | METH_KEYWORDS,
+       "__array__($self, /, dtype=None, copy=None)\n--\n\n"
+       "Return a NumPy array on the same memory."},
+      {nullptr, nullptr, 0, nullptr}};
   static PyType_Slot slots[] = {
       {Py_tp_doc, const_cast<char*>("A tensor for any DLPack consumer: np.from_dlpack(t), "
-                                    "torch.from_dlpack(t).")},
+                                    "torch.from_dlpack(t), np.asarray(t), memoryview(t).")},
       {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
       {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
       {Py_tp_repr, reinterpret_cast<void*>(&show_short)},
       {Py_nb_bool, reinterpret_cast<void*>(&truth_of_tensor)},
       {Py_tp_methods, methods},
+      {Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
+      {Py_bf_releasebuffer, reinterpret_cast<void*>(&free_buffer)},
       {0, nullptr}};
   return slots;
 }

@@ -1,8 +1,10 @@
-// class_operations: the methods and the exchange table that make a class of a binding library a
-// DLPack producer, by means of its array_traits.
+// class_operations, shares: the methods and the exchange table that make a class of a binding
+// library a DLPack producer, by means of its array_traits.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -27,14 +29,63 @@
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+
+/// Option of def_dlpack for a class whose objects share the ownership of their memory. An export
+/// keeps a share of the memory in place of the object: it stays valid when the object drops it.
+/// @tparam Owner a function of the array, or a member of it, that gives what owns the memory, such
+///   as a std::shared_ptr. Any thread may free it, without the GIL. Where it is null, an export
+///   keeps the object. By default, the owner is a copy of the array, which shares its memory.
+template <auto Owner = nullptr>
+struct shares {};
+
+/// Option of def_dlpack for a class with operators of its own: sets `__array_ufunc__` to None. The
+/// arrays and scalars of NumPy then leave `a + x` and `a == x` to the class; ufuncs refuse x.
+struct no_ufuncs {};
+
 namespace python {
 namespace detail {
+template <class... Options>
+struct export_options : Options... {
+  static constexpr bool refuses_ufuncs = (std::is_same_v<Options, no_ufuncs> || ...);
+};
+
+// Exports the memory of an object: with the object as its owner, or with what shares names.
+template <class Array>
+managed_tensor build_export(void const*, PyObject* self, Array&, description const& d,
+                            struct_kind kind, read_only_policy policy) {
+  return build_on(object_owner(ref::borrow(self)), d, kind, policy);
+}
+template <auto Owner, class Array>
+managed_tensor build_export(shares<Owner> const*, PyObject* self, Array& array,
+                            description const& d, struct_kind kind, read_only_policy policy) {
+  if constexpr (std::is_same_v<decltype(Owner), std::nullptr_t>) {
+    Array copy(array);
+    if (dlbridge::describe(copy).data != d.data) {
+      raise(refusal(errc::bad_argument, "copies of the array that share its memory",
+                    "a copy with memory of its own",
+                    "Name the owner in def_dlpack: dlbridge::shares<&owner>()"));
+    }
+    return build_on(std::move(copy), d, kind, policy);
+  } else {
+    auto owner = std::invoke(Owner, array);
+    if constexpr (std::is_constructible_v<bool, decltype(owner)&>) {
+      if (!owner) {
+        return build_export(static_cast<void*>(nullptr), self, array, d, kind, policy);
+      }
+    }
+    return build_on(std::move(owner), d, kind, policy);
+  }
+}
+
 // The Operations of type_exchange_table, and the methods, of a class.
 // Library: get<T>(object) returns the T of an object; make<T>(value), if makes_objects, an object
 // with a T; and translate() sets the Python exception of the C++ exception of the current catch
 // block
-template <class Library, class T>
+// Options: export_options
+template <class Library, class T, class Options>
 struct class_operations {
+  static constexpr bool refuses_ufuncs = Options::refuses_ufuncs;
+
   static description describe_object(PyObject* self) {
     return dlbridge::describe(Library::template get<T>(self));
   }
@@ -45,8 +96,11 @@ struct class_operations {
       return stream_ref::default_of(where);
     }
   }
-  static managed_tensor own(PyObject* self, description const& d) {
-    return build_on(object_owner(ref::borrow(self)), d, struct_kind::versioned);
+  static managed_tensor own(PyObject* self, description const& d,
+                            struct_kind kind = struct_kind::versioned,
+                            read_only_policy policy = read_only_policy::refuse) {
+    return build_export(static_cast<Options*>(nullptr), self, Library::template get<T>(self), d,
+                        kind, policy);
   }
   static managed_tensor export_tensor(PyObject* self) {
     return own(self, describe_for_table(self));
@@ -94,8 +148,7 @@ struct class_operations {
       if (can_share) {
         order_export(request, ready);
         capsule = wrap_capsule(build_for_consumer([&] {
-          return build_on(object_owner(ref::borrow(self)), describe_again(self, where),
-                          request.kind, request.read_only);
+          return own(self, describe_again(self, where), request.kind, request.read_only);
         }));
       } else {
         if (is_served_by_host(where, request)) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <dlbridge/python/export/buffer.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/array_method.hpp>
 #include <dlbridge/python/tensor/detail/attribute_table.hpp>
 #include <dlbridge/python/tensor/detail/method_table.hpp>
 #include <dlbridge/python/tensor/detail/tensor_index.hpp>
@@ -16,24 +16,6 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
-inline int get_buffer(PyObject* self, Py_buffer* out, int flags) noexcept {
-#if defined(Py_GIL_DISABLED)  // several threads may request a buffer at the same time
-  buffer_dims* const dims = nullptr;
-#else
-  buffer_dims* const dims = &tensor_in(self).exported_dims;
-#endif
-  if (fill_buffer(self, tensor_in(self).view, dims, out, flags) != 0) {
-    return -1;
-  }
-  if (!wait_until_ready(tensor_in(self))) {
-    error_keeper const pending;
-    api<PyBuffer_Release>(out);
-    return -1;
-  }
-  return 0;
-}
-inline void free_buffer(PyObject*, Py_buffer* buffer) noexcept { release_buffer(buffer); }
-
 DLBRIDGE_LOCAL inline PyType_Slot* full_tensor_slots() noexcept {
   static PyType_Slot slots[] = {
       {Py_tp_doc,

@@ -1,11 +1,10 @@
-// __array__, numpy, __array_interface__, __numpy_dtype__: give NumPy the elements of a Tensor.
+// numpy, ctypes, __array_interface__, __numpy_dtype__: give NumPy the elements of a Tensor.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/builder.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
@@ -14,90 +13,16 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/buffer.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/array_method.hpp>
 #include <dlbridge/python/tensor/detail/tensor_attributes.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/detail/tensor_truth.hpp>
-#include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
-// The same elements as unsigned integers of their size, for a dtype without a PEP 3118 format.
-inline ref as_unsigned(PyObject* object) noexcept {
-  description d = describe_view(tensor_in(object).view);
-  d.type = dtype(kDLUInt, static_cast<int>(element_bytes(d.type) * 8));
-  return retyped(object, d);
-}
-
-// The dtype of ml_dtypes for a dtype that NumPy lacks. Empty, with BufferError set, if there is
-// none.
-inline ref dtype_of_ml_dtypes(tensor_view const& view) noexcept {
-  ref const types = ref::steal(api<PyImport_ImportModule>("ml_dtypes"));
-  ref type =
-      types ? ref::steal(api<PyObject_GetAttrString>(types.get(), name_of(view.dtype()).c_str()))
-            : ref();
-  if (!type &&
-      (PyErr_ExceptionMatches(PyExc_ImportError) || PyErr_ExceptionMatches(PyExc_AttributeError))) {
-    set_error(refusal(errc::dtype_mismatch, "a dtype that NumPy or ml_dtypes has",
-                      name_of(view).c_str(),
-                      types ? "View it as another dtype, with t.view(...), or convert it first"
-                            : "Install ml_dtypes, or convert it first"));
-  }
-  return type;
-}
-
-// A NumPy array on the tensor's memory. The dtypes that NumPy lacks, such as bfloat16, are those of
-// ml_dtypes.
-DLBRIDGE_COLD inline ref to_numpy(PyObject* object, PyObject* numpy) noexcept {
-  tensor_view const& view = tensor_in(object).view;
-  if (find_format(view.dtype()) != nullptr || !is_host_accessible(view.device())) {
-    ref const memory = ref::steal(api<PyMemoryView_FromObject>(object));
-    return memory ? ref::steal(api<PyObject_CallMethod>(numpy, "asarray", "O", memory.get()))
-                  : ref();
-  }
-  if (is_sub_byte(view.dtype()) && !view.is_padded()) {
-    report r = refusal(errc::dtype_mismatch, "elements of whole bytes", name_of(view).c_str(),
-                       "NumPy has no packed dtypes; unpack it first");
-    r.got.append(", packed");
-    set_error(r);
-    return ref();
-  }
-  ref const type = dtype_of_ml_dtypes(view);
-  if (!type) {
-    return ref();
-  }
-  ref const plain = as_unsigned(object);
-  ref const array = plain ? to_numpy(plain.get(), numpy) : ref();
-  return array ? ref::steal(api<PyObject_CallMethod>(array.get(), "view", "O", type.get())) : ref();
-}
-
-// __array__(dtype=None, copy=None), which np.asarray calls when the buffer protocol fails.
-inline PyObject* array_method(PyObject* object, PyObject* arguments, PyObject* keywords) noexcept {
-  char const* accepted[] = {"dtype", "copy", nullptr};
-  PyObject* type = Py_None;
-  PyObject* copy = Py_None;
-  if (!api<PyArg_ParseTupleAndKeywords>(arguments, keywords, "|OO:__array__",
-                                        const_cast<char**>(accepted), &type, &copy)) {
-    return nullptr;
-  }
-  ref const numpy = ref::steal(api<PyImport_ImportModule>("numpy"));
-  ref array = numpy ? to_numpy(object, numpy.get()) : ref();
-  if (!array || (type == Py_None && copy == Py_None)) {
-    return array.release();
-  }
-  ref const positional = ref::steal(api<PyTuple_Pack>(1, array.get()));
-  ref const named = copy == Py_None
-                        ? ref::steal(api<Py_BuildValue>("{s:O}", "dtype", type))
-                        : ref::steal(api<Py_BuildValue>("{s:O,s:O}", "dtype", type, "copy", copy));
-  ref const function =
-      ref::steal(api<PyObject_GetAttrString>(numpy.get(), copy == Py_None ? "asarray" : "array"));
-  return positional && named && function
-             ? api<PyObject_Call>(function.get(), positional.get(), named.get())
-             : nullptr;
-}
-
 DLBRIDGE_COLD inline PyObject* lacks_attribute(tensor_view const& view, char const* name) noexcept {
   api<PyErr_Format>(PyExc_AttributeError, "a tensor %s has no %s", name_of(view).c_str(), name);
   return nullptr;
