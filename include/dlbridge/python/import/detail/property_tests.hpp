@@ -1,5 +1,6 @@
-// property_tests: the properties of an object, such as requires_grad, for which its library's
-// __dlpack__ refuses a tensor that its exchange table exports, and how they are read.
+// property_tests, known_types: what dlbridge knows of the types of libraries. The properties of an
+// object, such as requires_grad, for which its library's __dlpack__ refuses a tensor that its
+// exchange table exports, and how they are read; which arrays never change.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -83,6 +84,34 @@ DLBRIDGE_COLD inline bool has_class(ref const& classes, char const* module,
   return false;
 }
 
+/// A type whose __dlpack_device__ takes about as long as __dlpack__, and whose objects are usually
+/// on the CPU, where no stream is passed: the tensor tells the device sooner.
+struct known_type {
+  char const* module;
+  char const* type;
+  /// The library promises that its arrays never change: they are read-only, whatever their capsules
+  /// state. It hands out legacy structs of them, which have no flag for that.
+  bool is_immutable;
+};
+
+DLBRIDGE_LOCAL inline constexpr known_type known_types[] = {
+    {"numpy", "ndarray", false},
+    {"jaxlib._jax", "ArrayImpl", true},
+    {"jaxlib.xla_extension", "ArrayImpl", true},
+    {"tensorflow.python.framework.ops", "EagerTensor", true},
+    {"tvm_ffi.core", "Tensor", false},
+};
+
+/// The row of a type, or of one from which it is derived; null for most types.
+/// @param classes of the type, as classes_of returned them.
+DLBRIDGE_COLD inline known_type const* find_known_type(ref const& classes) noexcept {
+  for (known_type const& each : known_types) {
+    if (has_class(classes, each.module, each.type)) {
+      return &each;
+    }
+  }
+  return nullptr;
+}
 // How a property is read: by the C function of its descriptor, or, where both are null, by an
 // attribute that is looked up. A lookup of the attributes of a tensor costs more than its export.
 struct property_reader {

@@ -17,7 +17,6 @@
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/tensor_head.hpp>
-#include <dlbridge/python/import/detail/known_types.hpp>
 #include <dlbridge/python/import/detail/property_tests.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
