@@ -38,9 +38,10 @@ FEW_TOOLS = (*ALL, "--ignore-glob=*/tools/test_[!ik]*")  # inspect and known onl
 TABLE = ("test_exchange", "test_the_table_names_what_there_is")
 TABLE_OF_NUMPY = tuple(f"tests/python/peers/test_numpy.py::{name}" for name in TABLE)
 NEWEST = ("numpy", "ml_dtypes", "jax", "array_api_strict", "tvm_ffi", "pybind11_stubgen")
+READERS = ("pandas", "matplotlib", "scipy", "skimage", "xarray")  # call np.asarray
 PEERS = [
     # `quick` has run its tests with the same NumPy and PyTorch.
-    Peers("newest", (*NEWEST, "torch"), (*ALL, *(f"--ignore={each}" for each in QUICK)),
+    Peers("newest", (*NEWEST, *READERS, "torch"), (*ALL, *(f"--ignore={each}" for each in QUICK)),
           torch=True, longest=True),
     Peers("numpy-1", ("numpy",), FEW_TOOLS),  # has no max_version
     # The last one that exports compact arrays without strides.
@@ -62,4 +63,4 @@ PEERS = [
     Peers("oneapi", ("dpnp",)),
     Peers("oneapi-0.21", ("dpctl",)),
 ]  # fmt: skip
-TOOLS = {"ml_dtypes", "pybind11_stubgen"}  # peers that exchange no tensors themselves
+TOOLS = {"ml_dtypes", "pybind11_stubgen", *READERS}  # peers that exchange no tensors themselves

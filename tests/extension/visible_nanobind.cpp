@@ -33,10 +33,12 @@ int refuse_buffer(PyObject*, Py_buffer* out, int) {
 void add_visible(nb::module_& parent) {
   using namespace visible;
   nb::module_ m = parent.def_submodule("visible");
+  // [buffer]
   static PyType_Slot const slots[] = {dlbridge::python::buffer_slot(), {0, nullptr}};
   nb::type_slots const buffers(slots);
   auto grows = bind<samples>(m, "Samples", buffers);
   dlbridge::def_dlpack(grows);
+  // [/buffer]
   auto shared = bind<shared_samples>(m, "SharedSamples", buffers);
   dlbridge::def_dlpack(shared, dlbridge::shares<>());
   auto owned = bind<owned_samples>(m, "OwnedSamples", buffers);

@@ -80,8 +80,10 @@ void add_visible(py::module_& parent) {
   dlbridge::def_dlpack(grows);
   auto shared = bind<shared_samples>(m, "SharedSamples", py::buffer_protocol());
   dlbridge::def_dlpack(shared, dlbridge::shares<>());
+  // [shares]
   auto owned = bind<owned_samples>(m, "OwnedSamples", py::buffer_protocol());
   dlbridge::def_dlpack(owned, dlbridge::shares<&owned_samples::block>());
+  // [/shares]
   py::class_<foreign_samples> foreign(m, "ForeignSamples");
   foreign.def(py::init<std::size_t>());
   dlbridge::def_dlpack(foreign, dlbridge::shares<&foreign_samples::owner>());
@@ -102,18 +104,20 @@ void add_visible(py::module_& parent) {
   dlbridge::def_dlpack(own, dlbridge::no_ufuncs());
 
   // What the author adds before and after.
-  auto const array_of_author = [](py::object const&, py::args const&, py::kwargs const&) {
+  auto const array_of_author = [](py::object const&, py::object const&, py::object const&) {
     return py::module_::import("numpy").attr("full")(2, "the author's");
   };
   auto without_tag = bind<other_samples<0>>(m, "WithoutBuffer");
   dlbridge::def_dlpack(without_tag);
   auto before = bind<other_samples<1>>(m, "WithOwnBefore", py::buffer_protocol());
-  before.def("__array__", array_of_author);
+  before.def("__array__", array_of_author, py::arg("dtype") = py::none(),
+             py::arg("copy") = py::none());
   before.def_buffer([](other_samples<1>& x) { return buffer_of_author(x); });
   dlbridge::def_dlpack(before);
   auto after = bind<other_samples<2>>(m, "WithOwnAfter", py::buffer_protocol());
   dlbridge::def_dlpack(after);
-  after.def("__array__", array_of_author);
+  after.def("__array__", array_of_author, py::arg("dtype") = py::none(),
+            py::arg("copy") = py::none());
   after.def_buffer([](other_samples<2>& x) { return buffer_of_author(x); });
   py::class_<other_samples<3>, samples> derived(m, "Derived");
   derived.def(py::init<std::size_t>());

@@ -26,10 +26,13 @@ REQUIREMENTS = {
     "test_own_stub.py": "pybind11_stubgen",  # mypy is installed beside it
     "test_nanobind_extension.py": "numpy",
     "test_moved_extensions.py": "numpy",
+    "test_visible_classes.py": "numpy",
     "test_nanobind_stubs.py": "nanobind",
     "test_inspect_producers.py": "numpy",
     "test_inspect_torch.py": "torch",
 }
+# The libraries to which test_visible_classes.py gives objects; they need not exchange tensors.
+READERS = {"pandas", "matplotlib", "scipy", "skimage", "xarray"}
 PEERS = Path(__file__).resolve().parent / "peers"
 sys.path.insert(0, str(PEERS))
 pytest_plugins = ["counting"]
@@ -47,7 +50,12 @@ def requirement_of(file: Path) -> str | None:
     return next((name for name in LIBRARIES if name.replace(".", "_") == stem), stem)
 
 
-KNOWN = {"simulated", *REQUIREMENTS.values(), *map(requirement_of, PEERS.glob("test_*.py"))}
+KNOWN = {
+    "simulated",
+    *READERS,
+    *REQUIREMENTS.values(),
+    *map(requirement_of, PEERS.glob("test_*.py")),
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

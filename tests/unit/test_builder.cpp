@@ -508,6 +508,34 @@ TEST(BuildOn, RefusesElementsThatMoveWithTheirOwner) {
   EXPECT_EQ(m.view().data(), characters);
 }
 
+// Its author may name its elements as he likes, so that its type does not show that it is a view.
+struct handle {
+  float* pixels;
+  int count;
+};
+}  // namespace
+
+template <>
+struct dlbridge::array_traits<handle> {
+  static description describe(handle& h) noexcept { return description::of(h.pixels, {h.count}); }
+};
+
+namespace {
+TEST_P(Describe, AViewThatOwnsNothingIsRefused) {
+  float pixels[] = {1, 2, 3};
+  EXPECT_EQ(refusal_of([&] { return build(handle{pixels, 3}, GetParam()); }),
+            "bad_argument: bad argument: expected an array that owns its elements; got a view, "
+            "whose destructor frees nothing. Name the owner, build_on(std::move(owner), "
+            "describe(view)); or state borrows in its array_traits, if the caller keeps the memory "
+            "valid");
+  managed_tensor const empty = build(handle{nullptr, 0}, GetParam());
+  EXPECT_EQ(empty.view().count(), 0);
+
+  auto owner = std::make_unique<std::vector<float>>(2, 4.0F);  // the remedy
+  handle view{owner->data(), 2};
+  EXPECT_EQ(consume_in_c(build_on(std::move(owner), dlbridge::describe(view), GetParam())), 8);
+}
+
 TEST(BuildOn, KeepsTheOwnerUntilTheTensorIsFreed) {
   auto const owner = std::make_shared<int>(7);
   managed_tensor m = build_on(std::shared_ptr<int>(owner), description::of(owner.get(), {1}));

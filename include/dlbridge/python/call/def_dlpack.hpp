@@ -21,26 +21,23 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
-// Adds __dlpack__, __dlpack_device__, the exchange table and, unless the class has one, __array__.
-// Returns false with an exception set when the class refuses an attribute.
+// Adds __dlpack__, __dlpack_device__, the exchange table and, unless the class has them, __array__
+// and __iter__. Returns false with an exception set when the class refuses an attribute.
 // Operations: class_operations
-// export_doc, device_doc, array_doc: the docstrings, in the form that the stub generator of the
-//   class reads
+// docs: of the four methods, in the form that the stub generator of the class reads
 template <class Operations>
-DLBRIDGE_LOCAL bool add_dlpack(PyTypeObject* type, char const* export_doc, char const* device_doc,
-                               char const* array_doc) noexcept {
+DLBRIDGE_LOCAL bool add_dlpack(PyTypeObject* type, char const* const (&docs)[4]) noexcept {
   static PyMethodDef methods[] = {
-      {"__dlpack__",
-       reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Operations::dlpack)),
-       METH_FASTCALL | METH_KEYWORDS, export_doc},
-      {"__dlpack_device__", &Operations::dlpack_device, METH_NOARGS, device_doc},
-      {"__array__", method(&array_of_producer), METH_VARARGS | METH_KEYWORDS, array_doc}};
+      {"__dlpack__", method(&Operations::dlpack), METH_FASTCALL | METH_KEYWORDS, docs[0]},
+      {"__dlpack_device__", &Operations::dlpack_device, METH_NOARGS, docs[1]},
+      {"__array__", method(&array_of_producer), METH_VARARGS | METH_KEYWORDS, docs[2]},
+      {"__iter__", method(&iterate_producer), METH_NOARGS, docs[3]}};
   if (!names::prepare()) {
     return false;
   }
   auto* const object = reinterpret_cast<PyObject*>(type);
   for (PyMethodDef& each : methods) {
-    if (&each == &methods[2] && optional_attribute(object, each.ml_name)) {
+    if (&each >= &methods[2] && optional_attribute(object, each.ml_name)) {
       continue;  // that of the author
     }
     ref const added =
@@ -60,13 +57,12 @@ DLBRIDGE_LOCAL bool add_dlpack(PyTypeObject* type, char const* export_doc, char 
 #endif
 }
 // The docstrings with the signature that inspect.signature reads, as nanobind's stubgen does.
-constexpr char const* dlpack_doc =
+constexpr char const* docs_to_inspect[] = {
     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-    "A capsule with the array's memory, which keeps the memory alive.";
-constexpr char const* dlpack_device_doc =
-    "__dlpack_device__($self, /)\n--\n\nThe device of the memory, (type, id).";
-constexpr char const* array_doc =
-    "__array__($self, /, dtype=None, copy=None)\n--\n\nA NumPy array on the memory.";
+    "A capsule with the array's memory, which keeps the memory alive.",
+    "__dlpack_device__($self, /)\n--\n\nThe device of the memory, (type, id).",
+    "__array__($self, /, dtype=None, copy=None)\n--\n\nA NumPy array on the memory.",
+    "__iter__($self, /)\n--\n\nAn iterator over the rows of the array."};
 
 // The Library of class_operations for a class of Python's C API.
 template <auto Get, auto Make>
@@ -90,8 +86,9 @@ struct object_functions {
 }  // namespace detail
 
 /// Makes a class that Python's C API defines a DLPack producer: adds __dlpack__, __dlpack_device__,
-/// the exchange table and, unless the class or a base has one, __array__, by which np.asarray reads
-/// an object. Of pybind11's and nanobind's classes, dlbridge::def_dlpack does so.
+/// the exchange table and, unless the class or a base has them, __array__ and __iter__, by which
+/// np.asarray and pandas read an object. Of pybind11's and nanobind's classes, dlbridge::def_dlpack
+/// does so.
 /// @tparam Get a function T& (PyObject* self), which returns the array of an object of the class.
 ///   T has array_traits. It may throw; of a python_error, the Python exception is raised.
 /// @tparam Make a function PyObject* (T value), which returns a new object with an array that
@@ -116,8 +113,7 @@ void def_dlpack(PyTypeObject* type, [[maybe_unused]] Options... options) {
   using operations =
       detail::class_operations<detail::object_functions<Get, Make>, std::remove_reference_t<result>,
                                detail::export_options<Options...>>;
-  if (!detail::add_dlpack<operations>(type, detail::dlpack_doc, detail::dlpack_device_doc,
-                                      detail::array_doc)) {
+  if (!detail::add_dlpack<operations>(type, detail::docs_to_inspect)) {
     throw python_error();
   }
 }

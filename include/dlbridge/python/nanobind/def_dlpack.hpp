@@ -36,8 +36,9 @@ struct object_access : translator {
 }  // namespace python
 
 /// Makes a class with array_traits a DLPack producer: adds __dlpack__, __dlpack_device__, the
-/// exchange table and, unless the class or a base has one, __array__, by which np.asarray reads an
-/// object. For the buffer protocol, pass dlbridge::python::buffer_slot() in nb::type_slots.
+/// exchange table and, unless the class or a base has them, __array__ and __iter__, by which
+/// np.asarray and pandas read an object. For the buffer protocol, pass
+/// dlbridge::python::buffer_slot() in nb::type_slots.
 /// @param bound_class the class
 /// @param options dlbridge::shares, dlbridge::no_ufuncs
 /// @throws nanobind::python_error when the class refuses an attribute
@@ -50,9 +51,8 @@ DLBRIDGE_LOCAL void def_dlpack(::nanobind::class_<T, Extra...>& bound_class,
                                [[maybe_unused]] Options... options) {
   using operations = python::detail::class_operations<python::on_nanobind::object_access, T,
                                                       python::detail::export_options<Options...>>;
-  if (!python::detail::add_dlpack<operations>(
-          reinterpret_cast<PyTypeObject*>(bound_class.ptr()), python::detail::dlpack_doc,
-          python::detail::dlpack_device_doc, python::detail::array_doc)) {
+  if (!python::detail::add_dlpack<operations>(reinterpret_cast<PyTypeObject*>(bound_class.ptr()),
+                                              python::detail::docs_to_inspect)) {
     python::on_nanobind::throw_pending();
   }
 }

@@ -69,9 +69,9 @@ inline void add_buffer(PyTypeObject* type) {
 }  // namespace python
 
 /// Makes a class with array_traits a DLPack producer: adds __dlpack__, __dlpack_device__, the
-/// exchange table and, unless the class or a base has one, __array__, by which np.asarray reads an
-/// object. With py::buffer_protocol(), the class also gets the buffer protocol, unless it or a base
-/// has one.
+/// exchange table and, unless the class or a base has them, __array__ and __iter__, by which
+/// np.asarray and pandas read an object. With py::buffer_protocol(), the class also gets the buffer
+/// protocol, unless it or a base has one.
 /// @param bound_class the class
 /// @param options dlbridge::shares, dlbridge::no_ufuncs
 /// @throws pybind11::error_already_set when the class refuses an attribute
@@ -86,14 +86,16 @@ DLBRIDGE_LOCAL void def_dlpack(pybind11::class_<T, Extra...>& bound_class,
                                                       python::detail::export_options<Options...>>;
   auto* const type = reinterpret_cast<PyTypeObject*>(bound_class.ptr());
   // The docstrings have pybind11's form, which stub generators read.
-  if (!python::detail::add_dlpack<operations>(
-          type,
-          "__dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | None = "
-          "None, dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> "
-          "typing.Any\n\nA capsule with the array's memory, which keeps the memory alive.",
-          "__dlpack_device__(self) -> tuple[int, int]\n\nThe device of the memory, (type, id).",
-          "__array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any\n\n"
-          "A NumPy array on the memory.")) {
+  constexpr char const* docs[] = {
+      "__dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | None = None, "
+      "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> typing.Any\n\n"
+      "A capsule with the array's memory, which keeps the memory alive.",
+      "__dlpack_device__(self) -> tuple[int, int]\n\nThe device of the memory, (type, id).",
+      "__array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any\n\n"
+      "A NumPy array on the memory.",
+      "__iter__(self) -> collections.abc.Iterator[typing.Any]\n\n"
+      "An iterator over the rows of the array."};
+  if (!python::detail::add_dlpack<operations>(type, docs)) {
     throw pybind11::error_already_set();
   }
   python::on_pybind11::add_buffer(type);

@@ -168,14 +168,13 @@ DLBRIDGE_LOCAL inline PyType_Slot* plain_tensor_slots() noexcept {
       {nullptr, nullptr, 0, nullptr}};
   static PyType_Slot slots[] = {
       {Py_tp_doc, const_cast<char*>("A tensor for any DLPack consumer: np.from_dlpack(t), "
-                                    "torch.from_dlpack(t), np.asarray(t), memoryview(t).")},
+                                    "torch.from_dlpack(t), np.asarray(t).")},
       {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
       {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
       {Py_tp_repr, reinterpret_cast<void*>(&show_short)},
       {Py_nb_bool, reinterpret_cast<void*>(&truth_of_tensor)},
       {Py_tp_methods, methods},
-      {Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
-      {Py_bf_releasebuffer, reinterpret_cast<void*>(&free_buffer)},
+      {Py_tp_iter, reinterpret_cast<void*>(&iterate_producer)},
       {0, nullptr}};
   return slots;
 }

@@ -26,8 +26,6 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
-inline ref wrap_tensor(managed_tensor m) noexcept;  // tensor_type.hpp
-
 namespace detail {
 // Py_bf_getbuffer and Py_bf_releasebuffer of Tensor.
 inline int get_buffer(PyObject* self, Py_buffer* out, int flags) noexcept {
@@ -47,6 +45,25 @@ inline int get_buffer(PyObject* self, Py_buffer* out, int flags) noexcept {
   return 0;
 }
 inline void free_buffer(PyObject*, Py_buffer* buffer) noexcept { release_buffer(buffer); }
+
+// The type of the objects that export the memory of a producer as a buffer. The Tensor of an
+// extension is none of them: torch.asarray reads an object with a buffer as bytes.
+DLBRIDGE_LOCAL inline PyTypeObject* buffer_type() noexcept {
+  static lazy_object type;
+  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
+                                {Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
+                                {Py_bf_releasebuffer, reinterpret_cast<void*>(&free_buffer)},
+                                {0, nullptr}};
+  static PyType_Spec spec{"dlbridge.Buffer", static_cast<int>(sizeof(tensor_object)), 0,
+                          Py_TPFLAGS_DEFAULT, slots};
+  return reinterpret_cast<PyTypeObject*>(type.get([]() noexcept {
+    ref made = ref::steal(api<PyType_FromSpec>(&spec));
+    if (made) {
+      reinterpret_cast<PyTypeObject*>(made.get())->tp_new = nullptr;  // no object without a tensor
+    }
+    return made;
+  }));
+}
 
 // The same elements as unsigned integers of their size, for a dtype without a PEP 3118 format.
 inline ref as_unsigned(PyObject* object) noexcept {
@@ -127,9 +144,9 @@ DLBRIDGE_COLD inline PyObject* array_method(PyObject* object, PyObject* argument
   return result.release();
 }
 
-// A Tensor on the memory of an object with __dlpack__, which the host has waited for. BufferError
+// A buffer on the memory of an object with __dlpack__, for which the host has waited. BufferError
 // where the CPU cannot read the memory.
-DLBRIDGE_COLD inline ref host_tensor_of(PyObject* object) noexcept {
+DLBRIDGE_COLD inline ref host_buffer_of(PyObject* object) noexcept {
   ref const pair = ref::steal(api<PyObject_CallMethodNoArgs>(object, names::get().dlpack_device));
   consume_request request;
   if (!pair || !read_device_pair(pair.get(), "__dlpack_device__()", request.target)) {
@@ -149,15 +166,17 @@ DLBRIDGE_COLD inline ref host_tensor_of(PyObject* object) noexcept {
     request.target = cpu;
     request.copy = copy_policy::never;
   }
-  return wrap_tensor(consume(object, request));
+  PyTypeObject* const type = buffer_type();
+  managed_tensor tensor = type != nullptr ? consume(object, request) : managed_tensor();
+  return tensor ? new_tensor(type, std::move(tensor)) : ref();
 }
 
 // __array__(dtype=None, copy=None) of an object with __dlpack__. It raises TypeError in place of
 // BufferError, as arrays on devices do in other libraries.
 DLBRIDGE_COLD inline PyObject* array_of_producer(PyObject* object, PyObject* arguments,
                                                  PyObject* keywords) noexcept {
-  ref const tensor = host_tensor_of(object);
-  PyObject* const array = tensor ? array_method(tensor.get(), arguments, keywords) : nullptr;
+  ref const buffer = host_buffer_of(object);
+  PyObject* const array = buffer ? array_method(buffer.get(), arguments, keywords) : nullptr;
   if (array == nullptr && PyErr_ExceptionMatches(PyExc_BufferError) &&
       !PyErr_ExceptionMatches(PyExc_ValueError)) {  // no CopyForbiddenError
     ref const why = take_exception();
@@ -167,11 +186,22 @@ DLBRIDGE_COLD inline PyObject* array_of_producer(PyObject* object, PyObject* arg
   return array;
 }
 
-// Py_bf_getbuffer of a class with __dlpack__. The Tensor on its memory releases the buffer.
+// __iter__ of an object with __dlpack__: the rows of its array, or what its __getitem__ gives.
+// pandas takes an object without it for one element.
+DLBRIDGE_COLD inline PyObject* iterate_producer(PyObject* object) noexcept {
+  if (PySequence_Check(object) != 0) {
+    return api<PySeqIter_New>(object);
+  }
+  ref const none = ref::steal(api<PyTuple_New>(0));
+  ref const array = none ? ref::steal(array_of_producer(object, none.get(), nullptr)) : ref();
+  return array ? api<PyObject_GetIter>(array.get()) : nullptr;
+}
+
+// Py_bf_getbuffer of a class with __dlpack__.
 DLBRIDGE_COLD inline int buffer_of_producer(PyObject* object, Py_buffer* out, int flags) noexcept {
   out->obj = nullptr;
-  ref const tensor = host_tensor_of(object);
-  return tensor ? api<PyObject_GetBuffer>(tensor.get(), out, flags) : -1;
+  ref const buffer = host_buffer_of(object);
+  return buffer ? api<PyObject_GetBuffer>(buffer.get(), out, flags) : -1;
 }
 }  // namespace detail
 }  // namespace python
