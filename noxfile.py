@@ -718,17 +718,37 @@ def mpi(session: nox.Session, mpi: str) -> None:
     session.run("pytest", "-q", "-p", "no:cacheprovider")
 
 
-FOREIGN_SUITES = {"dpctl": "oneapi-0.21", "dpnp": "oneapi"}  # their environments
+# The groups of the packages of each suite, by the name that run.py gives it.
+FOREIGN_SUITES = {
+    "dpctl": ("oneapi-0-21",), "dpnp": ("oneapi",), "numpy-1.26": ("numpy-1", "suites"),
+    "numpy-2.0": ("numpy-2-0", "suites"), "numpy-2.4": ("newest", "suites"),
+    "jax-0.10": ("newest", "suites"),
+}  # fmt: skip
+FOREIGN_SUITES_TODAY = ("numpy-2.5", "jax-0.12")
+
+
+def run_suite(session: nox.Session, name: str) -> None:
+    session.run("python", "tests/python/peers/foreign_suites/run.py", name,
+                str(machine.STATE / "foreign_suites"), *session.posargs)  # fmt: skip
 
 
 @nox.session(tags=["long"])
-@nox.parametrize("library", [*FOREIGN_SUITES], ids=[*FOREIGN_SUITES])
-def foreign_suites(session: nox.Session, library: str) -> None:
+@nox.parametrize("name", [*FOREIGN_SUITES], ids=[*FOREIGN_SUITES])
+def foreign_suites(session: nox.Session, name: str) -> None:
     """The DLPack tests of other libraries, through dlbridge; -- --write writes docs/peers.md."""
-    (peers,) = (each for each in PEERS if each.name == FOREIGN_SUITES[library])
-    install_wheel(session, *group("pytest", peers.group))
-    session.run("python", "tests/python/peers/foreign_suites/run.py", library,
-                str(machine.STATE / "foreign_suites"), *session.posargs)  # fmt: skip
+    install_wheel(session, *group("pytest", *FOREIGN_SUITES[name]))
+    run_suite(session, name)
+
+
+@nox.session(tags=["long"], python=NEWER[:1] or False)
+@nox.parametrize("name", [*FOREIGN_SUITES_TODAY], ids=[*FOREIGN_SUITES_TODAY])
+def foreign_suites_today(session: nox.Session, name: str) -> None:
+    """The same of today's NumPy and JAX, on the newest CPython of this machine."""
+    if not NEWER:
+        session.skip("no CPython newer than 3.11 was found, which today's libraries require")
+    session.install(*group("pytest", "build", "today", "suites"))
+    session.install("--force-reinstall", "--no-deps", "--no-build-isolation", ".")
+    run_suite(session, name)
 
 
 @nox.session(tags=["tests"])

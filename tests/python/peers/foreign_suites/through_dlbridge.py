@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A pytest plugin for the DLPack tests of dpctl and dpnp: every exchange passes through dlbridge.
+"""A pytest plugin for the DLPack tests of libraries: every exchange passes through dlbridge.
 
     DLBRIDGE_ROLE=consumer pytest -p through_dlbridge --pyargs dpctl.tests.test_usm_ndarray_dlpack
 
@@ -30,6 +30,9 @@ import dlbridge
 ROLE = os.environ.get("DLBRIDGE_ROLE", "native")
 CPU = (1, 0)
 MODULES = ("dpctl.tensor", "dpnp.tensor")  # whichever the environment has
+# Of the other libraries: the modules with from_dlpack, the first of which also has asarray.
+OTHERS = {"numpy": ("numpy",), "jax": ("jax.numpy", "jax.dlpack")}
+LIBRARY = os.environ.get("DLBRIDGE_SUITE", "")
 
 exchanges = 0
 outcomes: dict[str, tuple[str, str]] = {}  # by test: passed, failed or skipped, and the reason
@@ -73,6 +76,25 @@ def consume(tensor_module: Any, internals: Any) -> None:
     internals.from_dlpack_capsule = from_dlpack_capsule
 
 
+def consume_plainly(module: Any) -> None:
+    """Puts dlbridge before from_dlpack. dlbridge requests what a keyword asks for, if it can."""
+    own_import = module.from_dlpack
+
+    def from_dlpack(x: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        global exchanges
+        asked = {key: value for key, value in keywords.items() if _is_for_dlbridge(key, value)}
+        t = dlbridge.from_dlpack(x, **asked)
+        exchanges += 1
+        left = {key: value for key, value in keywords.items() if key not in asked or value is False}
+        return own_import(t, *arguments, **left)
+
+    module.from_dlpack = from_dlpack
+
+
+def _is_for_dlbridge(keyword: str, value: Any) -> bool:
+    return keyword == "copy" or (keyword == "device" and value == "cpu")
+
+
 def produce(array_type: type) -> None:
     """Puts dlbridge behind the method that exports. The class is compiled, so that its dictionary
     cannot be assigned to."""
@@ -90,6 +112,14 @@ def produce(array_type: type) -> None:
 
 
 def pytest_configure() -> None:
+    if LIBRARY in OTHERS:
+        modules = [importlib.import_module(name) for name in OTHERS[LIBRARY]]
+        if ROLE == "consumer":
+            for module in modules:
+                consume_plainly(module)
+        elif ROLE == "producer":
+            produce(type(modules[0].asarray([1.0])))
+        return
     for name in MODULES:
         with warnings.catch_warnings():  # dpctl announces that its arrays move to dpnp
             warnings.simplefilter("ignore")
