@@ -7,6 +7,7 @@
 PYBIND11_MODULE(extension, m, pybind11::mod_gil_not_used()) {
   dlbridge::init(m);
   add_arguments(m);
+  add_changes(m);
   add_constraints(m);
   add_containers(m);
   add_results(m);

@@ -21,6 +21,7 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
+void add_changes(nb::module_& m);
 void add_dispatch(nb::module_& m);
 void add_visible(nb::module_& m);
 void add_python_errors(nb::module_& m);
@@ -398,6 +399,7 @@ NB_MODULE(nanobind_extension, m) {
   add_arguments(m, functions);
   add_results(m, functions);
   add_overloads(m);
+  add_changes(m);
   add_dispatch(m);
   add_python_errors(m);
   add_classes(m);

@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 
 void add_arguments(pybind11::module_& m);
+void add_changes(pybind11::module_& m);
 void add_constraints(pybind11::module_& m);
 void add_containers(pybind11::module_& m);
 void add_results(pybind11::module_& m);

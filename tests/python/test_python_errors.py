@@ -103,3 +103,113 @@ def test_an_object_without_init_is_no_producer(module: str, name: str) -> None:
     for function in (np.from_dlpack, dlbridge.from_dlpack, type(buffer).__dlpack__):
         with pytest.raises(TypeError, match="expected an initialized object"):
             function(buffer)
+
+
+class Raises:
+    """A producer that raises an exception."""
+
+    def __init__(self, exception: BaseException) -> None:
+        self.exception = exception
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **_: Any) -> Any:
+        raise self.exception
+
+
+class Counted:
+    """A producer that counts its imports."""
+
+    def __init__(self) -> None:
+        self.imports = 0
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        self.imports += 1
+        return np.ones(1).__dlpack__(**keywords)
+
+
+FATAL = [KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError, RecursionError]
+WAYS = ["by_def", "by_fast", "by_overloads", "by_library"]
+KINDS = ["span", "tensor", "convert", "optional_span", "or_numbers_convert", "variant"]
+
+
+def calls_of(module: str, way: str) -> list[tuple[Any, Any]]:
+    """Functions of two arguments, and what puts a producer into the first one."""
+    functions = getattr(importlib.import_module(module).changes, way)
+    calls: list[tuple[Any, Any]] = [
+        (getattr(functions, kind), lambda x, _y: x)
+        for kind in KINDS
+        if kind != "variant" or way != "by_library"
+    ]
+    if way != "by_library":
+        calls += [
+            (functions.vector_of_tensors, lambda x, y: [x, y]),
+            (functions.nested_vector, lambda x, y: [[x, y], [y]]),
+            (functions.tuple, lambda x, y: (x, y)),
+            (functions.map, lambda x, y: {"x": x, "y": y}),
+            (functions.vector_of_variants, lambda x, y: [x, y]),
+        ]
+    return calls
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("exception", FATAL)
+def test_a_fatal_exception_ends_the_call_before_the_next_argument(
+    module: str, way: str, exception: type[BaseException]
+) -> None:
+    # nanobind's casters pass no exception on, and raise KeyboardInterrupt later.
+    is_lost = module == "nanobind_extension" and way == "by_library"
+    for function, first in calls_of(module, way):
+        later = Counted()
+        if not (is_lost and exception is KeyboardInterrupt):
+            with pytest.raises(TypeError if is_lost else exception):
+                function(first(Raises(exception("stopped")), later), later)
+        assert later.imports == 0, function.__name__
+
+
+@pytest.mark.parametrize("way", ["by_def", "by_fast"])
+@pytest.mark.parametrize("module", MODULES)
+def test_a_refusal_states_the_reasons_of_all_arguments(module: str, way: str) -> None:
+    function = getattr(importlib.import_module(module).changes, way).span
+    with pytest.raises(TypeError, match=r"'x': ValueError: first(.|\n)*'y': ValueError: second"):
+        function(Raises(ValueError("first")), Raises(ValueError("second")))
+
+
+class Recursive:
+    """A producer that passes itself to a function twice, down to a level."""
+
+    def __init__(self, function: Any, first: Any) -> None:
+        self.function = function
+        self.first = first
+        self.level = 0
+        self.imports = 0
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __dlpack__(self, **_: Any) -> Any:
+        self.imports += 1
+        if self.level == 30:
+            raise RecursionError("30 levels")
+        self.level += 1
+        try:
+            return self.function(self.first(self, self), self)
+        finally:
+            self.level -= 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("module", MODULES)
+def test_two_recursive_arguments_end_in_as_many_imports_as_levels(module: str, way: str) -> None:
+    if module == "nanobind_extension" and way == "by_library":
+        return  # nanobind raises a TypeError instead, after which each import tries fewer keywords
+    for function, first in calls_of(module, way):
+        x = Recursive(function, first)
+        with pytest.raises(RecursionError):
+            function(first(x, x), x)
+        assert x.imports == 31, function.__name__

@@ -48,9 +48,10 @@ class container_argument {
     return detail::both(element_.load(object, {false, &iterators}, why_),
                         load_result::after_python);
   }
-  /// Borrows lent tensors once more, as tensor_argument::confirm.
+  /// Whether the exception of an element ends the call.
+  bool is_fatal() const noexcept { return why_.is_fatal(); }
+  /// Reads the tensors once more, as tensor_argument::confirm.
   bool confirm() noexcept { return element_.confirm(why_); }
-  bool confirm_shared() noexcept { return confirm(); }  // overloads do not share containers
   /// @pre load returned a result other than refused; extract has not been called before
   P extract() { return element_.extract(); }
 

@@ -72,6 +72,7 @@ class scalar_argument {
     return load_result::refused;
   }
   bool confirm() const noexcept { return true; }
+  bool is_fatal() const noexcept { return exception_ && !is_suppressible(exception_.get()); }
   T extract() const noexcept { return value_; }
   ref& exception() noexcept { return exception_; }
 

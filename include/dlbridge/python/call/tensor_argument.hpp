@@ -48,7 +48,9 @@ class tensor_argument : public untyped_argument {
     if (traits::mode != import_mode::own && own_.try_borrow_fast(object, checked())) {
       return load_result::fast;
     }
-    return import_and_check() ? load_result::after_python : load_result::refused;
+    return !import_and_check()             ? load_result::refused
+           : own_.is_read_directly(object) ? load_result::fast
+                                           : load_result::after_python;
   }
 
   /// The same, once more after a refused call.
@@ -70,22 +72,14 @@ class tensor_argument : public untyped_argument {
     return fits ? load_result::after_python : load_result::refused;
   }
 
-  /// Borrows a lent tensor once more. A caller does so when the import of a later argument may have
-  /// run Python code, which may have changed the tensor, for example by `a.shape = ...`.
-  /// @pre load succeeded
+  /// Reads the object once more: borrows a lent tensor again, and compares an owned one. A caller
+  /// does so when the import of a later argument may have run Python code, which may have changed
+  /// the tensor, for example by `a.shape = ...`, or freed its memory.
+  /// @pre load or load_shared succeeded, and extract has not been called
   /// @return whether the tensor fits; if not, exception() states that it changed. No exception is
   /// pending afterwards.
   DLBRIDGE_INLINE bool confirm() noexcept {
-    if constexpr (traits::mode != import_mode::own) {
-      return is_none() || is_unchanged() || confirm_in(traits::mode, need);
-    } else {
-      return true;
-    }
-  }
-
-  /// The same for a tensor of load_shared.
-  bool confirm_shared() noexcept {
-    return traits::mode == import_mode::own || is_none() || confirm_owned_in(need);
+    return is_none() || is_unchanged() || confirm_in(traits::mode, need);
   }
 
   /// Checks a tensor that an earlier overload imported in mode own. A later overload may use the

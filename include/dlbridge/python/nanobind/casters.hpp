@@ -57,45 +57,26 @@ DLBRIDGE_COLD inline void discard(ref exception) noexcept {
   }
 }
 
-// The owning type that is imported for a parameter type. nanobind destroys the casters of the
-// elements of a container before the call, so a span refers to a tensor that the call owns.
+// A parameter of type P whose tensor is owned. nanobind destroys the casters of the elements of a
+// container before the call, so a span refers to a tensor that the call owns.
 template <class P>
-struct owner_of {
-  using type = P;
-  static P from(P owner) noexcept { return owner; }
+struct owned {
+  P value{};
 };
-template <class T, class Shape, class... Constraints>
-struct owner_of<tensor_span<T, Shape, Constraints...>> {
-  using type = tensor<T, Shape, Constraints...>;
-  static tensor_span<T, Shape, Constraints...> from(type const& owner) noexcept {
-    return owner.span();
-  }
-};
+}  // namespace on_nanobind
+
 template <class P>
-struct owner_of<or_buffer<P>> {
-  using type = or_buffer<typename owner_of<P>::type>;
-  template <class Owner>
-  static or_buffer<P> from(Owner&& owner) noexcept {
-    return or_buffer<P>(owner_of<P>::from(std::forward<Owner>(owner)));
-  }
-};
-template <class P>
-struct owner_of<or_numbers<P>> {
-  using type = or_numbers<typename owner_of<P>::type>;
-  template <class Owner>
-  static or_numbers<P> from(Owner&& owner) noexcept {
-    return or_numbers<P>(owner_of<P>::from(std::forward<Owner>(owner)));
-  }
-};
-template <class P>
-struct owner_of<std::optional<P>> {
-  using type = std::optional<typename owner_of<P>::type>;
-  template <class Owner>
-  static std::optional<P> from(Owner&& owner) noexcept {
-    return owner ? std::optional<P>(owner_of<P>::from(*std::forward<Owner>(owner))) : std::nullopt;
+struct parameter<on_nanobind::owned<P>> : parameter<P> {
+  static constexpr import_mode mode = import_mode::own;
+  static on_nanobind::owned<P> make(imported_tensor& from, PyObject* object) noexcept {
+    if constexpr (parameter<P>::borrows) {
+      from.replace(from.take_to_keep(object));
+    }
+    return {parameter<P>::make(from, object)};
   }
 };
 
+namespace on_nanobind {
 // Makes the call own an object of C++. Null if that is impossible.
 template <class T>
 T* keep_for_call(T&& value, nb::detail::cleanup_list& call) noexcept {
@@ -118,16 +99,20 @@ T* keep_for_call(T&& value, nb::detail::cleanup_list& call) noexcept {
 // it, and from_cpp() converts a result.
 template <class P>
 class tensor_caster {
-  using owner = typename owner_of<P>::type;
+  struct kept_argument {
+    ref object{};  // its producer may empty the container
+    tensor_argument<owned<P>> argument{};
+  };
 
  public:
   static constexpr auto Name = descr_of<P>();
   using Value = P;
   template <class>
   using Cast = P;
+  // Casters of containers ask, as they cannot pass on an exception.
   template <class>
-  static constexpr bool can_cast() noexcept {
-    return true;
+  bool can_cast() const noexcept {
+    return kept_->argument.confirm();
   }
 
   template <class Flags>  // uint32_t, or uint8_t before nanobind 3
@@ -138,31 +123,33 @@ class tensor_caster {
         return false;
       }
     }
-    ref const object = ref::borrow(source.ptr());  // the producer may empty its container
-    tensor_argument<owner> argument;
-    bool const is_exact = tensor_argument<owner>::need.converts &&
+    tensor_argument<owned<P>>& argument = own_.emplace().argument;
+    own_->object = ref::borrow(source.ptr());
+    bool const is_exact = parameter<P>::required().converts &&
                           (flags & static_cast<Flags>(nb::detail::cast_flags::convert)) == 0;
     load_result const result =
-        is_exact ? argument.load_exactly(object.get()) : argument.load(object.get());
+        is_exact ? argument.load_exactly(source.ptr()) : argument.load(source.ptr());
     if (result == load_result::refused) {
       discard(std::move(argument.exception()));
       return false;
     }
+    kept_ = &*own_;
     if constexpr (parameter<P>::borrows) {
-      owner* const kept = keep_for_call(argument.extract(), *call);
-      if (kept != nullptr) {
-        value_.emplace(owner_of<P>::from(*kept));
-      }
-      return kept != nullptr;
-    } else {
-      value_.emplace(argument.extract());
-      return true;
+      kept_ = keep_for_call(std::move(*own_), *call);
     }
+    return kept_ != nullptr;
   }
-  operator P() { return std::move(*value_); }
+  // Later arguments may have run Python code.
+  operator P() {
+    if (!kept_->argument.confirm()) {
+      set_exception(std::move(kept_->argument.exception()));
+      throw_pending();
+    }
+    return std::move(kept_->argument.extract().value);
+  }
 
   static nb::handle from_cpp(P&& result, nb::rv_policy, nb::detail::cleanup_list*) noexcept {
-    static_assert(is_result<owner> && !parameter<P>::borrows,
+    static_assert(is_result<P> && !parameter<P>::borrows,
                   "dlbridge: a tensor_span that is returned would outlive its memory. "
                   "Return an owning tensor (managed_tensor, tensor, argument), or "
                   "dlbridge::member_view from a method, which keeps the object alive");
@@ -178,7 +165,8 @@ class tensor_caster {
   }
 
  private:
-  std::optional<P> value_{};
+  std::optional<kept_argument> own_{};
+  kept_argument* kept_ = nullptr;  // own_, or an object of the call
 };
 
 }  // namespace on_nanobind

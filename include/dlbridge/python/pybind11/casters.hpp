@@ -101,11 +101,11 @@ class tensor_caster {
                                               std::is_const_v<std::remove_reference_t<T>>,
                                           P const&, P>;
   operator P() {
+    confirm();
     if constexpr (parameter<P>::borrows) {
-      confirm();
       return is_parameter_ ? argument_->extract() : extract_for_call(std::move(*argument_));
     } else {
-      return is_parameter_ ? argument_->extract() : std::move(*extracted_);
+      return argument_->extract();
     }
   }
   operator P const&() {
@@ -146,13 +146,11 @@ class tensor_caster {
 
   // Nothing but the container keeps an element, and its producer may empty that.
   bool load_element(py::handle source, bool convert) {
-    ref const kept = ref::borrow(source.ptr());
+    kept_ = ref::borrow(source.ptr());
     bool const fits = load_object(source, convert);
-    if (fits) {
-      if constexpr (parameter<P>::borrows) {
+    if constexpr (parameter<P>::borrows) {
+      if (fits) {
         py::detail::loader_life_support::add_patient(source);
-      } else {
-        extracted_.emplace(argument_->extract());
       }
     }
     return fits;
@@ -175,6 +173,7 @@ class tensor_caster {
     }
   }
 
+  ref kept_{};  // the object of an element
   std::optional<tensor_argument<P>> argument_{};
   std::optional<P> extracted_{};
   bool is_parameter_ = false;  // of a bound function, whose caster outlives the call

@@ -35,7 +35,7 @@ template <class A>
 struct converted_argument {
   load_result load(PyObject*) const noexcept { return load_result::fast; }
   bool confirm() const noexcept { return true; }
-  bool confirm_shared() const noexcept { return true; }
+  bool is_fatal() const noexcept { return false; }
 };
 template <class A>
 void add_if_refused(refusals&, converted_argument<A>&, char const*, int) noexcept {}
@@ -107,10 +107,11 @@ DLBRIDGE_NOINLINE bool load_all_shared(overload_call& call, Arguments& arguments
                                        PyObject* const* objects,
                                        std::index_sequence<Is...> indices) noexcept {
   call.begin();
-  bool const fits =
-      (static_cast<unsigned>(load_shared(call, std::get<Is>(arguments), objects[Is])) & ... & 1U) !=
-      0;
-  if (!fits || (call.expects_changes() && !(std::get<Is>(arguments).confirm_shared() && ...)) ||
+  bool fits = true;
+  static_cast<void>(((fits = load_shared(call, std::get<Is>(arguments), objects[Is]) && fits,
+                      fits || !std::get<Is>(arguments).is_fatal()) &&
+                     ...));
+  if (!fits || (call.expects_changes() && !(std::get<Is>(arguments).confirm() && ...)) ||
       !detail::agree_on_extents(arguments, indices)) {
     return false;
   }

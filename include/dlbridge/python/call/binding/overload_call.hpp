@@ -88,11 +88,11 @@ class overload_call {
   bool may_accept(PyObject* object) noexcept {
     if constexpr (can_test<P>()) {
       bool const is_none = parameter<P>::optional && object == Py_None;
-      entry* const source =
-          is_none || accepted_ || is_raw_capsule(object) ? nullptr : find_or_import(object, false);
+      entry* const source = is_none || accepted_ || is_fatal_ || is_raw_capsule(object)
+                                ? nullptr
+                                : find_or_import(object, false);
       return source == nullptr ||
-             (source->exception ? !refusals::is_refusal(source->exception)
-                                : tensor_argument<P>::accepts(source->tensor.view()));
+             (source->exception ? is_fatal_ : tensor_argument<P>::accepts(source->tensor.view()));
     } else {
       return true;
     }
@@ -288,12 +288,6 @@ class overload_call {
       return false;
     }
   }
-  // Whether an object was imported without Python code.
-  static bool is_read_directly(PyObject* object, DLTensor const& tensor) noexcept {
-    type_entry const* const type = type_cache::find(Py_TYPE(object));
-    return type != nullptr && (type->has_head || type->reads_fields ||
-                               (type->has_table && !is_complex(dtype(tensor.dtype))));
-  }
   // A raw capsule is imported by the first candidate that the binding library enters.
   static bool is_raw_capsule(PyObject* object) noexcept { return PyCapsule_CheckExact(object); }
 
@@ -315,9 +309,10 @@ class overload_call {
     if (!fresh->tensor.import_object(object, import_mode::own,
                                      device_filter{device_filter::anywhere})) {
       fresh->exception = take_exception();
+      is_fatal_ = !refusals::is_refusal(fresh->exception);
     }
     expects_changes_ =
-        expects_changes_ || fresh->exception || !is_read_directly(object, fresh->tensor.tensor());
+        expects_changes_ || fresh->exception || !fresh->tensor.is_read_directly(object);
     fresh->next = std::move(imports_);
     imports_ = std::move(fresh);
     return imports_.get();
@@ -354,6 +349,7 @@ class overload_call {
   bool refused_ = false;
   bool accepted_ = false;
   bool expects_changes_ = false;
+  bool is_fatal_ = false;  // an exception of an import ends the call
   std::unique_ptr<entry> imports_{};
   std::unique_ptr<kept_reason> kept_{};
   ref reasons_;

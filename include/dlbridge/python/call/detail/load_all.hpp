@@ -40,14 +40,17 @@ DLBRIDGE_INLINE load_result load_one(Argument& argument, PyObject* object) noexc
 }
 
 // Loads all arguments of a call, from the first to the last, and confirms each argument after which
-// Python code may have run.
+// Python code may have run. A fatal exception of one ends the call before the next is loaded.
 template <load_code Where, class Tuple, std::size_t... Is>
 DLBRIDGE_INLINE bool load_all(Tuple& arguments, PyObject* const* objects,
                               std::index_sequence<Is...>) noexcept {
   constexpr auto fast = static_cast<unsigned>(load_result::fast);
-  unsigned const results[] = {
-      static_cast<unsigned>(load_one<Where>(std::get<Is>(arguments), objects[Is]))..., fast};
-  unsigned const all = (results[Is] & ... & fast);
+  [[maybe_unused]] unsigned results[sizeof...(Is) + 1];
+  unsigned all = fast;
+  static_cast<void>(((all &= results[Is] = static_cast<unsigned>(
+                          load_one<Where>(std::get<Is>(arguments), objects[Is])),
+                      all != 0 || !std::get<Is>(arguments).is_fatal()) &&
+                     ...));
   if (all != static_cast<unsigned>(load_result::after_python)) {
     return all == fast;
   }

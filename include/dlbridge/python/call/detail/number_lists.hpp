@@ -50,7 +50,7 @@ class number_reader {
  public:
   explicit number_reader(number_type const& type) noexcept : type_(type) {}
 
-  // Returns a row-major tensor; or an empty one with a TypeError or OverflowError that has the
+  // Returns a row-major copy; or an empty one with a TypeError or OverflowError that has the
   // position of the element, or with the exception that Python code raised.
   managed_tensor read(PyObject* object) noexcept {
     managed_tensor result;
@@ -59,6 +59,7 @@ class number_reader {
         })) {
       return managed_tensor();
     }
+    result.get_versioned()->flags |= flag_is_copied;
     next_ = static_cast<char*>(result.view().mutable_data());
     return fill(object, 0) ? std::move(result) : managed_tensor();
   }

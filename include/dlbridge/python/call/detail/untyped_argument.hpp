@@ -39,6 +39,8 @@ class untyped_argument {
 
   /// @return the exception that the import raised, or none
   ref& exception() noexcept { return exception_; }
+  /// Whether that exception ends the call, as KeyboardInterrupt does.
+  bool is_fatal() const noexcept { return exception_ && !is_suppressible(exception_.get()); }
 
   /// Refuses an object with an exception.
   void refuse(PyObject* object, ref exception) noexcept {
@@ -110,11 +112,13 @@ class untyped_argument {
   }
 
   // Replaces the tensor, which does not meet the requirement, by a converted copy. Returns false
-  // when the tensor is not convertible, and also with exception_ set when the copy failed.
+  // when the tensor is not convertible, and also with exception_ set when the copy failed, or the
+  // tensor of load_shared changed.
   DLBRIDGE_NOINLINE bool convert_from(imported_tensor& source, requirement const& need,
                                       managed_tensor (*copy)(tensor_view const&)) noexcept {
     if (!dlbridge::detail::is_convertible(source.view(), need) ||
-        !make_ready_in(source, device_filter())) {
+        !make_ready_in(source, device_filter()) ||
+        (shared_ != nullptr && !confirm_if(source.is_current(object_, false)))) {
       return false;
     }
     managed_tensor result;
@@ -146,19 +150,18 @@ class untyped_argument {
     return shared_ == nullptr && !own_.owned() && own_.is_unchanged(object_);
   }
 
-  // Return false, with exception_ set, when the tensor of the object changed.
+  // Returns false, with exception_ set, when the tensor of the object changed.
   DLBRIDGE_NOINLINE bool confirm_in(import_mode mode, requirement const& need) noexcept {
-    return own_.owned() ? confirm_owned_in(need)
-                        : confirm_if(own_.borrow_again(object_, mode, need));
-  }
-  DLBRIDGE_NOINLINE bool confirm_owned_in(requirement const& need) noexcept {
     imported_tensor& tensor = imported();
-    return confirm_if(tensor.is_current(object_) && meets(tensor.view(), need));
+    return confirm_if(shared_ != nullptr || own_.owned()
+                          ? tensor.is_current(object_, need.writable) && meets(tensor.view(), need)
+                          : own_.borrow_again(object_, mode, need));
   }
   DLBRIDGE_COLD bool confirm_if(bool holds) noexcept {
     if (!holds) {
       set_error(refusal(errc::producer_failed, "a tensor that stays as it is during the call",
-                        "one that changed while another argument was imported"));
+                        "one that changed while another argument was imported",
+                        "Pass a copy of it"));
       exception_ = take_exception();
       return false;
     }

@@ -148,26 +148,37 @@ class imported_tensor {
     return is_lent && meets(view(), need) && make_ready(object, need.where);
   }
 
-  /// Whether an object, read again without Python code, still has this owned tensor. True also for
-  /// an object that only `__dlpack__` can read. An exception may be pending if not.
-  DLBRIDGE_NOINLINE bool is_current(PyObject* object) noexcept {
+  /// Whether an object was imported without Python code.
+  /// @pre import_object or try_borrow_fast returned true for this object.
+  bool is_read_directly(PyObject* object) const noexcept {
+    type_entry const* const type = type_cache::find(Py_TYPE(object));
+    return type != nullptr && (type->has_head || type->reads_fields ||
+                               (type->has_table && !is_complex(dtype(tensor_.dtype))));
+  }
+
+  /// Whether an object, read again without Python code, still has this owned tensor, which is to be
+  /// written to or only read. True also for a copy, and for an object that only `__dlpack__` can
+  /// read. An exception may be pending if not.
+  DLBRIDGE_NOINLINE bool is_current(PyObject* object, bool to_write) noexcept {
     type_cache::storage uncached;
     type_entry const& type = type_cache::get(Py_TYPE(object), uncached);
     if (type.has_head || view().is_copied()) {
       return true;
     }
     imported_tensor now;
-    if (type.has_table && type.exchange.can_lend()) {
-      if (!type.exchange.try_lend(object, now.tensor_)) {
-        return suppress_exception();
-      }
-    } else if (!detail::exports_fields(type, object)) {
-      return PyErr_Occurred() == nullptr;
-    } else if (!now.describe_ndarray(object)) {  // of NumPy before 2.1, or unusual
-      return PyErr_Occurred() == nullptr && detail::has_buffer_of(object, view());
-    }
     now.flags_ = 0;
-    return PyErr_Occurred() == nullptr && has_same_elements(now.view(), view());
+    if (type.has_table && type.exchange.can_lend()) {
+      return type.exchange.try_lend(object, now.tensor_) &&
+             detail::has_same_elements(now.view(), view());
+    }
+    bool const is_buffer = type.dlpack == nullptr && PyObject_CheckBuffer(object) != 0;
+    if (!is_buffer && !detail::exports_fields(type, object)) {
+      return PyErr_Occurred() == nullptr;
+    }
+    if (!is_buffer && now.describe_ndarray(object)) {
+      return (!to_write || now.flags_ == 0) && detail::has_same_elements(now.view(), view());
+    }
+    return PyErr_Occurred() == nullptr && detail::has_buffer_of(object, view(), to_write);
   }
 
   /// Makes the host wait for the elements of memory to which devices write as well, such as managed
@@ -331,19 +342,6 @@ class imported_tensor {
       }
     }
     return false;
-  }
-
-  static bool has_same_elements(tensor_view const& now, tensor_view const& before) noexcept {
-    auto const position = [](tensor_view const& view) {
-      return reinterpret_cast<std::uintptr_t>(view.data()) + view.byte_offset();
-    };
-    bool is_same = position(now) == position(before) && now.dtype() == before.dtype() &&
-                   now.rank() == before.rank();
-    for (int i = 0; is_same && i < now.rank(); ++i) {
-      is_same = now.extent(i) == before.extent(i) &&
-                (now.extent(i) <= 1 || now.stride(i) == before.stride(i));
-    }
-    return is_same || (now.empty() && before.empty());
   }
 
   // Describes a Tensor in memory of the CPU by its view. It was validated when the Tensor was

@@ -310,24 +310,39 @@ DLBRIDGE_INLINE bool can_read_fields(type_entry const& type, PyObject* object) n
   return base != nullptr && exports_fields(type, object) && can_read_ndarrays(base);
 }
 
-// Whether the buffer of an array has the elements of a tensor. Every array that exports a tensor
-// exports such a buffer. An exception may be pending if not.
-DLBRIDGE_COLD inline bool has_buffer_of(PyObject* array, tensor_view const& tensor) noexcept {
-  Py_buffer buffer;
-  if (api<PyObject_GetBuffer>(array, &buffer, PyBUF_FORMAT | PyBUF_STRIDES) != 0) {
+// Whether two tensors consist of the same elements in memory.
+inline bool has_same_elements(tensor_view const& now, tensor_view const& before) noexcept {
+  auto const position = [](tensor_view const& view) {
+    return reinterpret_cast<std::uintptr_t>(view.data()) + view.byte_offset();
+  };
+  bool is_same = position(now) == position(before) && now.dtype() == before.dtype() &&
+                 now.rank() == before.rank();
+  for (int i = 0; is_same && i < now.rank(); ++i) {
+    is_same = now.extent(i) == before.extent(i) &&
+              (now.extent(i) <= 1 || now.stride(i) == before.stride(i));
+  }
+  return is_same || (now.empty() && before.empty());
+}
+
+// Whether the buffer of an object, writable if the tensor is to be written to, has the elements of
+// a tensor. Every ndarray that exports a tensor exports such a buffer. An exception may be pending
+// if not.
+DLBRIDGE_COLD inline bool has_buffer_of(PyObject* object, tensor_view const& tensor,
+                                        bool to_write) noexcept {
+  ref const memory = ref::steal(api<PyMemoryView_FromObject>(object));  // ctypes omits strides
+  if (!memory) {
     return false;
   }
+  Py_buffer const& buffer = *PyMemoryView_GET_BUFFER(memory.get());
   dtype type;
   bool is_same = try_read_format(buffer.format, buffer.itemsize, type) && type == tensor.dtype() &&
-                 buffer.ndim == tensor.rank() &&
+                 buffer.ndim == tensor.rank() && (!to_write || buffer.readonly == 0) &&
                  buffer.buf == static_cast<char const*>(tensor.data()) + tensor.byte_offset();
   for (int i = 0; is_same && i < buffer.ndim; ++i) {
     is_same = buffer.shape[i] == tensor.extent(i) &&
               (buffer.shape[i] <= 1 || buffer.strides[i] == tensor.stride(i) * buffer.itemsize);
   }
-  is_same = is_same || (buffer.len == 0 && tensor.empty());
-  api<PyBuffer_Release>(&buffer);
-  return is_same;
+  return is_same || (buffer.len == 0 && tensor.empty());
 }
 }  // namespace detail
 }  // namespace python

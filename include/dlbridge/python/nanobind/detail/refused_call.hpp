@@ -75,7 +75,8 @@ class library_refusal {
     }
     imports_.begin();
     char const* const parameters = std::strchr(signature, '(');  // null in a text by nb::sig
-    for (std::size_t i = 0; PyErr_Occurred() == nullptr && i < own.size(); ++i) {
+    for (std::size_t i = 0;
+         PyErr_Occurred() == nullptr && !reasons.fatal_exception() && i < own.size(); ++i) {
       parameter_facts const& facts = own.facts(i);
       PyObject* const object = refused.argument(i);
       if (object == nullptr || facts.check == nullptr) {

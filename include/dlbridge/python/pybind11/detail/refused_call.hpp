@@ -147,7 +147,7 @@ class DLBRIDGE_LOCAL library_refusal {
       reasons.add_about_call(about_call.get());
       return;
     }
-    for (std::size_t i = 0; i < own_.size(); ++i) {
+    for (std::size_t i = 0; i < own_.size() && !reasons.fatal_exception(); ++i) {
       PyObject* const object = refused_.argument(i);
       if (object == nullptr) {
         continue;  // the default
