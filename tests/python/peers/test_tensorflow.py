@@ -12,11 +12,11 @@ import pytest
 import ctypes_library
 import dlbridge
 from dlbridge.tools import children
-from exchanges import test_exchange, test_the_table_names_what_there_is
+from exchanges import test_comparison, test_exchange, test_the_table_names_what_there_is
 from rows import load
 
 LIBRARY = "tensorflow"
-__all__ = ["test_exchange", "test_the_table_names_what_there_is"]
+__all__ = ["test_comparison", "test_exchange", "test_the_table_names_what_there_is"]
 
 tf: Any = load(LIBRARY)
 

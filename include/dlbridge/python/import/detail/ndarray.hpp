@@ -14,6 +14,7 @@
 #include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/import/detail/dlpack_call.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -263,7 +264,7 @@ DLBRIDGE_LOCAL DLBRIDGE_ALIGNED inline bool can_read_ndarrays(PyTypeObject* type
   static std::atomic<PyTypeObject*> tested{nullptr};
   static std::atomic<PyTypeObject*> passed{nullptr};
   if (tested.load(std::memory_order_acquire) != type) {
-    bool const all = sizeof(void*) == 8 && test_ndarrays(type);
+    bool const all = sizeof(void*) == 8 && !uses_protocol_only() && test_ndarrays(type);
     if (!suppress_exception()) {
       return false;
     }
@@ -310,15 +311,28 @@ DLBRIDGE_INLINE bool can_read_fields(type_entry const& type, PyObject* object) n
   return base != nullptr && exports_fields(type, object) && can_read_ndarrays(base);
 }
 
+// Reads a dtype that ml_dtypes adds to NumPy, by its name: the typestr states its bytes alone. Its
+// elements below 8 bits have a byte each.
+DLBRIDGE_COLD inline bool read_added_dtype(PyObject* array, char const* typestr, std::int64_t bytes,
+                                           dtype& type) noexcept {
+  ref const descr = optional_attribute(array, names::get().dtype);
+  ref const name = descr ? optional_attribute(descr.get(), "name") : ref();
+  char const* const text = name ? text_in(name.get()) : nullptr;
+  return text != nullptr && read_byte_order(typestr, 2) && try_parse_dtype(text, type) &&
+         bytes <= 4 && element_bytes(type) == bytes && find_format(type) == nullptr;
+}
+
 // Whether the buffer of an array has the elements of a tensor. Every array that exports a tensor
 // exports such a buffer. An exception may be pending if not.
 DLBRIDGE_COLD inline bool has_buffer_of(PyObject* array, tensor_view const& tensor) noexcept {
   Py_buffer buffer;
-  if (api<PyObject_GetBuffer>(array, &buffer, PyBUF_FORMAT | PyBUF_STRIDES) != 0) {
+  bool const has_format = find_format(tensor.dtype()) != nullptr;  // unlike those of ml_dtypes
+  if (api<PyObject_GetBuffer>(array, &buffer, has_format ? PyBUF_RECORDS_RO : PyBUF_STRIDES) != 0) {
     return false;
   }
-  dtype type;
-  bool is_same = try_read_format(buffer.format, buffer.itemsize, type) && type == tensor.dtype() &&
+  dtype type = tensor.dtype();
+  bool is_same = (!has_format || try_read_format(buffer.format, buffer.itemsize, type)) &&
+                 type == tensor.dtype() && buffer.itemsize == element_bytes(type) &&
                  buffer.ndim == tensor.rank() &&
                  buffer.buf == static_cast<char const*>(tensor.data()) + tensor.byte_offset();
   for (int i = 0; is_same && i < buffer.ndim; ++i) {
