@@ -76,7 +76,7 @@ TEXTS = {
 def test_the_hint_of_a_refusal_is_right(library: str) -> None:
     module = load(library)
     for text in (*TABLES[library], *TEXTS.get(library, ())):
-        x = eval(f"module.{text}")
+        x = eval(f"module.{text}", {"module": module})
         with pytest.raises(TypeError) as raised:
             dlbridge.as_tensor(x)
         has_hint = "Pass numpy.asarray() of it" in str(raised.value)
