@@ -156,9 +156,12 @@ class exchange_table {
 
   // The table's library calls it when an allocation fails.
   static void record_failure(void* context, char const* kind, char const* message) {
-    bool const no_memory = kind != nullptr && std::strcmp(kind, "MemoryError") == 0;
     char const* const text = message != nullptr ? message : "no reason";
     char const* const frames = std::strstr(text, "\nException raised from");  // of torch's C++
+    // PyTorch states MemoryError for each of its exceptions, such as that of a dtype that it lacks.
+    char const* const cause = frames != nullptr ? std::strstr(text, "memory") : text;
+    bool const no_memory = kind != nullptr && std::strcmp(kind, "MemoryError") == 0 &&
+                           cause != nullptr && (frames == nullptr || cause < frames);
     report& why = *static_cast<report*>(context);
     why = refusal(no_memory ? errc::out_of_memory : errc::producer_failed,
                   "a tensor from the library's allocator", "");

@@ -61,14 +61,51 @@ class dtype(str):
 
 @final
 class _Flags(int):
-    """The flags of DLPack as an int."""
+    """The flags of DLPack as an int, with the names of NumPy's."""
 
     @property
-    def aligned(self) -> bool:
-        """Whether the address is a multiple of the alignment of one element."""
+    def c_contiguous(self) -> bool:
+        """As in numpy.ndarray.flags."""
+    @property
+    def contiguous(self) -> bool:
+        """As in numpy.ndarray.flags."""
+    @property
+    def f_contiguous(self) -> bool:
+        """As in numpy.ndarray.flags."""
+    @property
+    def fortran(self) -> bool:
+        """As in numpy.ndarray.flags."""
+    @property
+    def owndata(self) -> bool:
+        """As in numpy.ndarray.flags."""
     @property
     def writeable(self) -> bool:
-        """Whether the memory may be written."""
+        """As in numpy.ndarray.flags."""
+    @property
+    def aligned(self) -> bool:
+        """As in numpy.ndarray.flags."""
+    @property
+    def writebackifcopy(self) -> bool:
+        """As in numpy.ndarray.flags."""
+    @property
+    def fnc(self) -> bool:
+        """As in numpy.ndarray.flags."""
+    @property
+    def forc(self) -> bool:
+        """As in numpy.ndarray.flags."""
+    @property
+    def behaved(self) -> bool:
+        """As in numpy.ndarray.flags."""
+    @property
+    def carray(self) -> bool:
+        """As in numpy.ndarray.flags."""
+    @property
+    def farray(self) -> bool:
+        """As in numpy.ndarray.flags."""
+    @property
+    def num(self) -> int:
+        """As in numpy.ndarray.flags."""
+    def __getitem__(self, key: str, /) -> bool: ...
 
 @final
 class device(str):
@@ -95,6 +132,9 @@ class device(str):
     @property
     def code(self) -> int:
         """The DLDeviceType."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
 @final
 class Tensor:
@@ -103,8 +143,9 @@ class Tensor:
     from_dlpack, as_tensor, from_pointer and empty return it. A Tensor describes
     the memory, keeps it alive and exports it: np.from_dlpack(t), np.asarray(t),
     memoryview(t). Indices (integers, slices, Ellipsis and None), T, mT, permute,
-    reshape and view give Tensors on the same memory. It has no arithmetic, and
-    == compares identity. Several threads may use a Tensor at the same time.
+    reshape and view give Tensors on the same memory. It has no arithmetic. Two
+    Tensors are equal if they are the same object; == with a number is a TypeError.
+    Several threads may use a Tensor at the same time.
     """
 
     @property
@@ -151,7 +192,9 @@ class Tensor:
         """Bytes from a handle to the first element; 0 where data_ptr is an address."""
     @property
     def flags(self) -> _Flags:
-        """Sum of the DLPack flags: 1 read-only, 2 copied, 4 padded sub-byte elements."""
+        """Sum of the DLPack flags: 1 read-only, 2 copied, 4 padded sub-byte elements. The int
+        also has the attributes and keys of numpy.ndarray.flags, such as flags['C_CONTIGUOUS'].
+        """
     @property
     def c_contiguous(self) -> bool:
         """Whether the elements are row-major (C order) and compact."""
@@ -210,6 +253,9 @@ class Tensor:
         ValueError
             If they are not a whole number of elements of the dtype.
         """
+    def __eq__(self, other: object, /) -> Any: ...
+    def __ne__(self, other: object, /) -> Any: ...
+    def __hash__(self) -> int: ...
     def __len__(self) -> int: ...
     def __getitem__(self, key: Any, /) -> Tensor: ...
     def __iter__(self) -> Iterator[Tensor]: ...

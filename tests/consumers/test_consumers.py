@@ -6,7 +6,9 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
+from typing import Any
 
+import numpy as np
 import pytest
 from consumers_of_tensors import ARRAYS, ROWS, Row
 
@@ -35,6 +37,53 @@ def test_a_tensor_in_place_of_an_array(row: Row) -> None:
             assert row.refuses in str(raised.value)
         else:
             assert row.use(module, tensor) == expected
+
+
+def load(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        if REQUIRED:
+            raise
+        pytest.skip(f"requires {name}")
+
+
+def test_a_column_of_objects_compares_no_tensor_silently() -> None:
+    t = dlbridge.from_dlpack(ARRAYS["vector"])
+    column = load("pandas").Series([t, 1, None], dtype=object)
+    for compare in (lambda: column == 1, lambda: column.eq(1), lambda: column != 1):
+        with pytest.raises(TypeError, match="a Tensor does not compare its elements"):
+            compare()
+    assert (column == None).tolist() == [False] * 3  # noqa: E711
+
+
+TABLES = {
+    "pandas": ("Series([1.0, 2.0])", "DataFrame({'a': [1.0]})", "Series([1, None], dtype='Int64')"),
+    "polars": ("Series([1.0, 2.0])", "DataFrame({'a': [1.0]})", "Series([1, None])"),
+    "xarray": ("DataArray([1.0, 2.0])",),
+    "zarr": ("array([1.0, 2.0])",),
+    "pyarrow": ("chunked_array([[1.0], [2.0]])",),
+}
+TEXTS = {
+    "pandas": ("Series(['a'])", "DataFrame({'a': [1], 'b': ['x']})", "Categorical(['a'])"),
+    "polars": ("Series(['a'])", "DataFrame({'a': [1], 'b': ['x']})"),
+    "xarray": ("DataArray(['a'])",),
+    "pyarrow": ("chunked_array([['a']])",),
+}
+
+
+@pytest.mark.parametrize("library", TABLES)
+def test_the_hint_of_a_refusal_is_right(library: str) -> None:
+    module = load(library)
+    for text in (*TABLES[library], *TEXTS.get(library, ())):
+        x = eval(f"module.{text}", {"module": module})
+        with pytest.raises(TypeError) as raised:
+            dlbridge.as_tensor(x)
+        has_hint = "Pass numpy.asarray() of it" in str(raised.value)
+        assert has_hint == (text in TABLES[library]), text
+        if has_hint:
+            t = dlbridge.from_dlpack(np.asarray(x))
+            np.testing.assert_array_equal(np.asarray(t), np.asarray(x))
 
 
 def test_twenty_libraries_are_covered() -> None:

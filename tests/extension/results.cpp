@@ -184,6 +184,10 @@ void add_results(py::module_& m) {
         return x.empty_like<std::uint8_t>({rows, columns});
       },
       py::arg("x"), py::arg("rows"), py::arg("columns"));
+  dlbridge::def(
+      m, "int4_like",
+      [](dlbridge::any_argument const& x) { return x.empty_like(dlbridge::dtype(kDLInt, 4)); },
+      py::arg("x"));
   std::function<double(span_to_read)> const first = [](span_to_read x) { return x(0); };
   dlbridge::def(m, "first_by_function", first, py::arg("x"));  // not trivially copyable
   dlbridge::def(

@@ -167,6 +167,7 @@ replacement const replacements[] = {
     RAISES(PyNumber_Float),
     RAISES(PyNumber_Index),
     RAISES(PyNumber_Long),
+    RAISES(PyNumber_Multiply),
     RAISES(PyObject_Call),
     RAISES(PyObject_CallFunctionObjArgs),
     RAISES(PyObject_CallMethod),
@@ -245,7 +246,7 @@ char const* const kept[] = {
     "PyCFunction_Get*", "PyCapsule_Get*", "PyCapsule_Set*", "PyFunction_Get*",
     "PyDict_Size", "PyInstanceMethod_Function", "PyList_GetItem*", "PyList_SetItem", "PyList_Size",
     "PyModule_GetName", "PyTuple_GetItem", "PyTuple_SetItem", "PyTuple_Size",
-    // dlbridge does not call it; pybind11 takes its failure for true, and crashes.
+    // pybind11 takes its failure for true, and crashes. dlbridge calls it to compare a Tensor.
     "PyObject_IsInstance",
     // Slots of types and of attributes, which are compared, or called by the interpreter.
     "PyObject_Generic*",

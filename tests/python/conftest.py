@@ -14,6 +14,7 @@ import pytest
 REQUIREMENTS = {
     "test_matrix.py": "numpy",
     "test_tensor_values.py": "numpy",
+    "test_comparisons.py": "numpy",
     "test_broadcast.py": "numpy",
     "test_converted.py": "ml_dtypes",
     "test_element_types.py": "ml_dtypes",

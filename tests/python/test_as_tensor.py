@@ -9,6 +9,7 @@ import gc
 import mmap
 import re
 import struct
+import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from cpython_build import FREE_THREADED
 import dlbridge
 import foreign
 import producers
+from dlbridge.tools import buffers
 
 
 def consume(t: dlbridge.Tensor) -> foreign.Consumed:
@@ -130,6 +132,38 @@ def test_readonly_overrides_the_flag() -> None:
         read_only.__dlpack__()
     writable = dlbridge.as_tensor(b"abcd", readonly=False)
     assert foreign.consume(writable.__dlpack__()).tobytes() == b"abcd"
+
+
+@pytest.mark.parametrize(
+    "form, code", [("F", 64), ("<F", 64), ("D", 128), ("<D", 128), ("Zf", 64), ("<Zd", 128)]
+)
+def test_the_complex_formats_of_ctypes(form: str, code: int) -> None:
+    """CPython 3.14 states the first four, 3.15 the others."""
+    form = form.replace("<", "<" if sys.byteorder == "little" else ">")
+    numbers = array.array("f" if code == 64 else "d", [1, -2, 3, 0.5])
+    view = buffers.get(numbers)
+    view.format, view.itemsize = form.encode(), code // 8
+    view.shape[0], view.strides[0] = 2, code // 8
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.POINTER(buffers.View))(
+        ("PyMemoryView_FromBuffer", ctypes.pythonapi)
+    )
+    t = dlbridge.as_tensor(make(ctypes.byref(view)))
+    assert (t.dtype, t.tolist()) == (f"complex{code}", [1 - 2j, 3 + 0.5j])
+    del t
+    buffers.release(view)
+
+
+@pytest.mark.parametrize("form", ["F", "D", "ZF", "ZD", "FF", "Z"])
+def test_other_formats_are_no_complex_numbers(form: str) -> None:
+    numbers = array.array("f", [1, 2])
+    view = buffers.get(numbers)
+    view.format = form.encode()  # with items of 4 bytes
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.POINTER(buffers.View))(
+        ("PyMemoryView_FromBuffer", ctypes.pythonapi)
+    )
+    with pytest.raises(BufferError, match=f"got '{form}': dtype differs"):
+        dlbridge.as_tensor(make(ctypes.byref(view)))
+    buffers.release(view)
 
 
 class BigEndian(ctypes.BigEndianStructure):
@@ -384,7 +418,7 @@ MEMORY = MALFORMED.format("data", "a contiguous buffer in which all elements lie
 TYPESTR = "expected a typestr of one native number; got '{}'"
 STEPS = (
     "expected strides that are multiples of the item size of 4 bytes; got others: layout "
-    "differs. Copy it to a compact array first"
+    "differs. Pass a compact copy, as numpy.array(x) makes it"
 )
 
 

@@ -59,7 +59,9 @@ def floats() -> Any:
 @pytest.mark.parametrize("name", FLOATS)
 def test_every_bit_pattern_becomes_its_float_and_returns(extension: Any, name: str) -> None:
     all_numbers = patterns(name)
-    got = np.from_dlpack(getattr(extension, f"decode_{name}")(tensor_of(all_numbers, name)))
+    decode = getattr(extension, f"decode_{name}")
+    got = np.from_dlpack(decode(tensor_of(all_numbers, name)))
+    assert np.array_equal(got, np.from_dlpack(decode(all_numbers)), equal_nan=True)
     assert_same(got, all_numbers.astype(np.float32))
     back = getattr(extension, f"encode_{name}")(got)
     assert_same(back.view(type_named(name)), all_numbers)
@@ -99,10 +101,16 @@ def test_integers_are_rounded_once(extension: Any) -> None:
     assert extension.encode_int64_bfloat16(around).tolist() == [0x5E80, 0x5E80, 0x5E81, 0xDF00]
 
 
-def test_a_tensor_of_bfloat16_is_written_to(extension: Any) -> None:
+@pytest.mark.parametrize("make", [tensor_of, lambda array, _: array], ids=["tensor", "array"])
+def test_a_tensor_of_bfloat16_is_written_to(extension: Any, make: Any) -> None:
     numbers = np.array([1, -2, 0.5], ml_dtypes.bfloat16)
-    extension.negate_bfloat16(tensor_of(numbers, "bfloat16"))
+    extension.negate_bfloat16(make(numbers, "bfloat16"))
     assert numbers.tolist() == [-1, 2, -0.5]
+    numbers.flags.writeable = False
+    with pytest.raises(
+        TypeError, match=r"got bfloat16\[3\] on cpu, read-only: writability differs"
+    ):
+        extension.negate_bfloat16(numbers)
     with pytest.raises(TypeError, match=r"expected bfloat16\[\*\] on cpu, writable; got float16"):
         extension.negate_bfloat16(numbers.astype(np.float16))
 

@@ -262,8 +262,8 @@ def test_an_allocator_that_fails(binding: str) -> None:
     with pytest.raises(MemoryError) as raised:
         function(binding, "doubled")(table_class(table(failing=["allocate"]))(handle))
     assert str(raised.value) == (
-        "out of memory: expected a tensor from the library's allocator; got the foreign heap is "
-        "full"
+        "out of memory: expected a tensor from the library's allocator, of float32 for Array; got "
+        "the foreign heap is full"
     )
     assert handle.calls == 1
 

@@ -19,7 +19,7 @@ from numpy.lib.stride_tricks import as_strided
 import extension
 from bindings import BINDINGS, DETAILED, freed_once, function
 from producers import Producer
-from test_numpy import NEW
+from test_numpy import NEW, OTHER_ARRAYS, other_array, remedy_in
 
 # Whether results are created by the C API of NumPy, and not by its from_dlpack.
 DIRECT = os.environ.get("DLBRIDGE_PROTOCOL_ONLY", "0") in ("", "0")
@@ -55,15 +55,32 @@ def test_empty_like_returns_an_array_that_owns_its_memory(binding: str) -> None:
 def test_read_only_arrays(binding: str) -> None:
     x = vector(1, 2)
     x.flags.writeable = False
-    if not NEW:  # it exports legacy tensors only, which have no read-only flag
-        with pytest.raises(TypeError, match=r"BufferError: .* readonly"):
-            function(binding, "span_to_read")(x)
-        return
     assert function(binding, "span_to_read")(x) == x.ctypes.data
     with pytest.raises(TypeError, match=r"read-only: writability differs. Pass a writable copy"):
         function(binding, "span_to_write")(x)
     result = function(binding, "same")(x)
     assert not result.flags.writeable
+
+
+@pytest.mark.parametrize("name", ["span_to_read", "owned", "argument", "any_tensor"])
+@pytest.mark.parametrize("binding", DETAILED)
+@pytest.mark.parametrize("kind", OTHER_ARRAYS)
+def test_arrays_that_numpy_does_not_export(kind: str, binding: str, name: str) -> None:
+    x = other_array(kind)
+    with pytest.raises(TypeError) as raised:
+        function(binding, name)(x)
+    message = str(raised.value)
+    assert message.startswith(f"{name}(): argument 'x': BufferError: expected a typestr of one ")
+    passed = eval(remedy_in(message), {"numpy": np, "x": x}).real.astype("float32")
+    assert isinstance(function(binding, name)(passed), int)
+
+
+@pytest.mark.parametrize("binding", DETAILED)
+def test_fields_of_packed_records_are_copied_by_the_caller(binding: str) -> None:
+    x = np.array([(1, 2.5), (3, 4.5)], [("a", "i1"), ("b", "f4")])["b"]
+    with pytest.raises(TypeError, match="multiples of the item size of 4 bytes") as raised:
+        function(binding, "sum")(x)
+    assert function(binding, "sum")(eval(remedy_in(str(raised.value)), {"numpy": np, "x": x})) == 7
 
 
 @pytest.mark.parametrize("binding", DETAILED)

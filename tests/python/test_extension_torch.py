@@ -296,3 +296,13 @@ def test_strided_views_are_accepted(binding: str) -> None:
     x = torch.arange(6.0)[::2]
     for _ in range(2):
         assert function(binding, "sum")(x) == 6
+
+
+def test_a_dtype_that_the_library_lacks_is_named() -> None:
+    """PyTorch states MemoryError for each failure of its allocator."""
+    with pytest.raises(BufferError) as raised:
+        extension.int4_like(torch.ones(3))
+    assert str(raised.value) == (
+        "producer failed: expected a tensor from the library's allocator, of int4 for torch; got "
+        "Unsupported kInt bits 4"
+    )

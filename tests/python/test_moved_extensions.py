@@ -112,6 +112,8 @@ def test_lists() -> None:
 
 
 class Column:  # as a column of a table library
+    dtype = np.dtype("float64")
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return NUMBERS
 
@@ -119,6 +121,24 @@ class Column:  # as a column of a table library
 class Interrupted:
     def __getattr__(self, name: str) -> Any:
         raise {"__array__": KeyboardInterrupt}.get(name, AttributeError)(name)
+
+
+class Ragged:  # whose array has no dtype of numbers, as far as one can tell
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise ValueError("ragged")
+
+
+class Texts(Ragged):
+    dtype = np.dtype("U1")
+
+
+class Sparse(Column):
+    def todense(self) -> Any: ...
+
+
+class Older:
+    def to_dlpack(self) -> Any:
+        return NUMBERS.__dlpack__()
 
 
 ASARRAY = ". Pass numpy.asarray() of it"
@@ -130,6 +150,13 @@ REMEDIES = [
     (range(3), ASARRAY),
     (array.array("d", [1, 2]), ASARRAY),
     (Column(), ASARRAY),
+    ([[1, 2], [3, 4]], ASARRAY),
+    (Ragged(), ""),
+    (Texts(), ""),
+    (Sparse(), ""),
+    (["text"], ""),
+    ([["text"]], ""),
+    (Older(), ". Pass the capsule that its to_dlpack() returns"),
     (b"12345678", ". Pass numpy.frombuffer() of it, with its dtype"),
     (Column, ""),
     ("text", ""),
@@ -161,7 +188,7 @@ def test_what_numpy_does_not_export() -> None:
     extension = module("moved_pybind11")
     for x in (NUMBERS.astype(">f8"), NUMBERS.astype(object)):
         assert extension.before.total(x) == 15
-        with pytest.raises(TypeError, match="argument 'x': BufferError: DLPack only supports"):
+        with pytest.raises(TypeError, match="argument 'x': BufferError: expected a typestr"):
             extension.after.total(x)
         assert extension.after.total(x.astype("float64")) == 15
 
@@ -180,11 +207,7 @@ def test_ndarray_functions(ndarray: Any) -> None:
     assert ndarray.weight(x, w=np.array([1, 3], "float32")) == 4
     frozen = points()
     frozen.flags.writeable = False
-    if np.lib.NumpyVersion(np.__version__) < "2.1.0" and ndarray.__name__.endswith("after"):
-        with pytest.raises(TypeError, match="Cannot export readonly array"):  # NumPy says so
-            ndarray.doubled(frozen)
-    else:
-        assert ndarray.doubled(frozen).tolist() == (2 * points()).tolist()
+    assert ndarray.doubled(frozen).tolist() == (2 * points()).tolist()
     with pytest.raises(TypeError):
         ndarray.shift(frozen, 1.0)
     with pytest.raises(TypeError):

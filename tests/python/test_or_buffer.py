@@ -135,6 +135,14 @@ def test_refusals(extension: Any, function: str, argument: Any, text: str) -> No
     assert text in str(raised.value)
 
 
+def test_a_used_capsule_is_refused_as_such(extension: Any) -> None:
+    for function in (extension.sum_bytes, extension.sum_converted_buffer):
+        capsule = np.ones(3, "u1").__dlpack__()
+        assert function(capsule) == 3
+        with pytest.raises(TypeError, match=r"ValueError: capsule already used: .* ask the produ"):
+            function(capsule)
+
+
 def test_a_refusal_of_every_overload_names_buffers(by_def: Any) -> None:
     with pytest.raises(TypeError) as raised:
         by_def.kind_of("abc")

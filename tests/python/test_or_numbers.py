@@ -142,6 +142,18 @@ def test_other_objects_are_refused(extension: Any) -> None:
         )
 
 
+def test_a_used_capsule_is_refused_as_such(extension: Any) -> None:
+    for capsule in (np.ones(3).__dlpack__(), torch.ones(3).double().__dlpack__()):
+        assert extension.negated(capsule).tolist() == [-1, -1, -1]
+        with pytest.raises(TypeError) as refusal:
+            extension.negated(capsule)
+        assert str(refusal.value) == (
+            "negated(): argument 'x': ValueError: capsule already used: expected a capsule named "
+            "'dltensor' or 'dltensor_versioned'; got one named 'used_dltensor'. A capsule is "
+            "consumed once; ask the producer for a new one"
+        )
+
+
 def test_an_object_that_raises_for_dlpack_is_refused_with_its_exception(extension: Any) -> None:
     class Failing:
         @property

@@ -271,6 +271,10 @@ TEST_F(Exchange, TheReportContainsTheAllocatorsError) {
   } const cases[] = {
       {{nullptr, "MemoryError", "full", -1},
        "out of memory: expected a tensor from the library's allocator; got full"},
+      {{nullptr, "MemoryError", "out of memory\nException raised from f at f.cpp:3", -1},
+       "out of memory: expected a tensor from the library's allocator; got out of memory"},
+      {{nullptr, "MemoryError", "no dtype\nException raised from memory at f.cpp:3", -1},
+       "producer failed: expected a tensor from the library's allocator; got no dtype"},
       {{nullptr, "ValueError", "not that", -1},
        "producer failed: expected a tensor from the library's allocator; got not that"},
       {{nullptr, nullptr, "too large\nException raised from f at f.cpp:3", -1},

@@ -11,6 +11,7 @@ import contextlib
 import functools
 import gc
 import inspect
+import operator
 import os
 import sys
 import time
@@ -25,7 +26,7 @@ import dlbridge
 from dlbridge.tools import abi, children, elements
 from dlbridge.tools.libraries import CASES, Case, Library, capsule_of
 from dlbridge.tools.matrix.values import same
-from expected import Expected, expected_of, is_result_of, row_of
+from expected import COMPARISONS, Expected, expected_of, is_result_of, row_of
 from rows import LIBRARIES
 
 VERSION = (1, 0)
@@ -323,6 +324,38 @@ def test_exchange(
     record_property("exchange", [direction, method, case, got.outcome, expected.text])
     if difference := explain(expected, CASES[case], got):
         pytest.fail(f"{library} {direction}, {method}: {case}: {difference}", pytrace=False)
+
+
+@pytest.mark.parametrize("compare", [operator.eq, operator.ne])
+def test_comparison(compare: Callable[[Any, Any], Any], request: pytest.FixtureRequest) -> None:
+    """Elements are compared, or not at all; where the library is asked alone, it decides."""
+    name = request.module.LIBRARY
+    library, module = _loaded(name)
+    own = ctypes_library.make([1.0, 2.0], "float32")
+    assert library.take is not None
+    if library.array is not None:
+        x = library.array(module, [1.0, 2.0], "float32")
+    else:
+        x = library.take(module, dlbridge.as_tensor(own))
+    t = dlbridge.as_tensor(own)
+    kind = COMPARISONS[name]
+    for left, right in ((x, t), (t, x)):
+        if kind == "elements":
+            result = compare(left, right)
+            assert library.values(module, result) == [compare is operator.eq] * 2
+        elif kind == "unasked" and left is x:
+            assert compare(left, right) is (compare is operator.ne)
+        else:
+            with pytest.raises(TypeError) as raised:
+                compare(left, right)
+            is_own = "a Tensor does not compare its elements, float32" in str(raised.value)
+            assert is_own == (kind != "own error")
+    if kind in ("refused", "unasked"):  # the remedy of the message
+        imported = library.take(module, t)
+        if isinstance(same := imported == x, bool):  # the library compares no elements either
+            assert memoryview(dlbridge.from_dlpack(library.give(module, x))) == memoryview(t)
+        else:
+            assert library.values(module, same) == [True, True]
 
 
 def test_the_table_names_what_there_is(request: pytest.FixtureRequest) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import dlbridge
-from exchanges import test_exchange, test_the_table_names_what_there_is
+from exchanges import test_comparison, test_exchange, test_the_table_names_what_there_is
 from rows import load
 
 LIBRARY = "cuda.core"
-__all__ = ["test_exchange", "test_the_table_names_what_there_is"]
+__all__ = ["test_comparison", "test_exchange", "test_the_table_names_what_there_is"]
 
 utils: Any = load(LIBRARY).utils
 View: Any = utils.StridedMemoryView

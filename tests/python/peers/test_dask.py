@@ -10,11 +10,11 @@ import pytest
 
 import dlbridge
 from dlbridge.tools.libraries import values_in
-from exchanges import test_exchange, test_the_table_names_what_there_is
+from exchanges import test_comparison, test_exchange, test_the_table_names_what_there_is
 from rows import load
 
 LIBRARY = "dask"
-__all__ = ["test_exchange", "test_the_table_names_what_there_is"]
+__all__ = ["test_comparison", "test_exchange", "test_the_table_names_what_there_is"]
 
 dask: Any = load(LIBRARY)
 VALUES = [float(i) for i in range(6)]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dlbridge
-from exchanges import test_exchange, test_the_table_names_what_there_is
+from exchanges import test_comparison, test_exchange, test_the_table_names_what_there_is
 from immutable import test_a_copy_is_writable, test_an_array_is_read_only
 from rows import load
 
@@ -18,6 +18,7 @@ LIBRARY = "jax"
 __all__ = [
     "test_a_copy_is_writable",
     "test_an_array_is_read_only",
+    "test_comparison",
     "test_exchange",
     "test_the_table_names_what_there_is",
 ]

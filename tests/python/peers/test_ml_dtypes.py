@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import ml_dtypes
@@ -55,10 +57,77 @@ def test_strides_and_flags_are_kept() -> None:
     assert (array.strides, array.flags.writeable) == ((2, 4), False)
 
 
-@pytest.mark.parametrize("take", [dlbridge.from_dlpack, dlbridge.as_tensor])
-def test_numpy_refuses_to_export_its_arrays(take: Any) -> None:
-    with pytest.raises(BufferError, match="DLPack only supports"):
-        take(np.zeros(3, ml_dtypes.bfloat16))
+TAKES: list[Any] = [dlbridge.from_dlpack, dlbridge.as_tensor]
+
+
+def names_of_ml_dtypes() -> list[str]:
+    """The dtypes that ml_dtypes adds to NumPy."""
+    found = [getattr(ml_dtypes, name) for name in dir(ml_dtypes)]
+    return [each.__name__ for each in found if isinstance(each, type) and np.dtype(each).num > 255]
+
+
+@pytest.mark.parametrize("take", TAKES)
+@pytest.mark.parametrize("name", names_of_ml_dtypes())
+def test_every_array_is_imported(name: str, take: Any) -> None:
+    """NumPy exports none of them, unless its user has registered the dtype."""
+    x = np.array([[1, 0, 1], [0, 1, 1]]).astype(getattr(ml_dtypes, name))
+    for array in (x, x[:, ::-2], x.T, x[1, 2, ...], x[:0], x.view(type("D", (np.ndarray,), {}))):
+        t = take(array)
+        assert (t.dtype, t.shape, t.byte_strides) == (name, array.shape, array.strides)
+        back: Any = np.asarray(t)
+        assert back.dtype == array.dtype and np.shares_memory(back, array) == (array.size > 0)
+        assert back.tobytes() == array.tobytes()
+        assert (t.readonly, t.flags & 2, t.itemsize) == (False, 0, x.itemsize)
+    copy = take(x, copy=True)
+    assert (copy.flags & 2, copy.readonly) == (2, False)
+    assert not np.shares_memory(np.asarray(copy), x)
+    assert np.asarray(copy).tobytes() == x.tobytes()
+    assert take(x, copy=False, device="cpu").data_ptr == x.ctypes.data
+    capsule = dlbridge.to_dlpack(x, max_version=(1, 1))
+    assert np.asarray(dlbridge.from_dlpack(capsule)).dtype == x.dtype
+    x.flags.writeable = False
+    assert take(x).readonly and not take(x, copy=True).readonly
+
+
+@pytest.mark.parametrize("name, dtype, flags, fill, numbers", NARROW)
+def test_an_array_as_others_read_it(
+    name: str, dtype: tuple[int, int, int], flags: int, fill: bytes, numbers: list[float]
+) -> None:
+    x = np.array(numbers, dtype=np.float32).astype(getattr(ml_dtypes, name))
+    t = dlbridge.from_dlpack(x)
+    tensor = foreign.consume(t.__dlpack__(max_version=(1, 1)))
+    assert (tensor.dtype, tensor.flags, tensor.data) == (dtype, flags, x.ctypes.data)
+    tensor.release()
+    assert t.tobytes() == fill and x.tobytes() == fill
+    if name != "float8_e8m0fnu":
+        assert t.tolist() == numbers
+
+
+def test_a_foreign_byte_order_is_refused() -> None:
+    x = np.ones(3, np.dtype(ml_dtypes.bfloat16).newbyteorder())
+    for take in TAKES:
+        with pytest.raises(BufferError, match=r"got '[<>]V2': dtype differs\.") as raised:
+            take(x)
+        remedy = str(raised.value).rpartition("Pass ")[2]
+        t = take(eval(remedy, {"x": x}))
+        assert np.asarray(t).astype("f4").tolist() == [1, 1, 1]
+
+
+@pytest.mark.skipif(
+    not hasattr(getattr(np, "dtypes", None), "register_dlpack_dtype"), reason="requires NumPy 2.5"
+)
+def test_a_registered_dtype_is_exported_by_numpy() -> None:
+    code = """if True:
+        import ml_dtypes, numpy as np, dlbridge
+        x = np.array([1, -2], ml_dtypes.bfloat16)
+        before = dlbridge.from_dlpack(x)
+        np.dtypes.register_dlpack_dtype((4, 16), x.dtype)
+        for t in (before, dlbridge.from_dlpack(x), dlbridge.as_tensor(x)):
+            assert (t.dtype, t.data_ptr) == ("bfloat16", x.ctypes.data)
+            assert np.from_dlpack(t).dtype == np.asarray(t).dtype == x.dtype
+        assert dlbridge.from_dlpack(x, copy=True).flags == 2
+    """
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_packed_elements_are_refused() -> None:

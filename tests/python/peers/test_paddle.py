@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Paddle: the exchanges of the table."""
 
-from exchanges import test_exchange, test_the_table_names_what_there_is
+from exchanges import test_comparison, test_exchange, test_the_table_names_what_there_is
 
 LIBRARY = "paddle"
 
-__all__ = ["test_exchange", "test_the_table_names_what_there_is"]
+__all__ = ["test_comparison", "test_exchange", "test_the_table_names_what_there_is"]

@@ -12,11 +12,11 @@ import pytest
 import ctypes_library
 import dlbridge
 from dlbridge.tools import abi
-from exchanges import test_exchange, test_the_table_names_what_there_is
+from exchanges import test_comparison, test_exchange, test_the_table_names_what_there_is
 from rows import load
 
 LIBRARY = "pyarrow"
-__all__ = ["test_exchange", "test_the_table_names_what_there_is"]
+__all__ = ["test_comparison", "test_exchange", "test_the_table_names_what_there_is"]
 
 pa: Any = load(LIBRARY)
 

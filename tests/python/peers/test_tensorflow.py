@@ -12,7 +12,7 @@ import pytest
 import ctypes_library
 import dlbridge
 from dlbridge.tools import children
-from exchanges import test_exchange, test_the_table_names_what_there_is
+from exchanges import test_comparison, test_exchange, test_the_table_names_what_there_is
 from immutable import test_a_copy_is_writable, test_an_array_is_read_only
 from rows import load
 
@@ -20,6 +20,7 @@ LIBRARY = "tensorflow"
 __all__ = [
     "test_a_copy_is_writable",
     "test_an_array_is_read_only",
+    "test_comparison",
     "test_exchange",
     "test_the_table_names_what_there_is",
 ]

@@ -18,10 +18,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 import dlbridge
 import foreign
 import producers
-from exchanges import test_exchange, test_the_table_names_what_there_is
+from exchanges import test_comparison, test_exchange, test_the_table_names_what_there_is
 
 LIBRARY = "torch"
-__all__ = ["test_exchange", "test_the_table_names_what_there_is"]  # run in this file
+__all__ = ["test_comparison", "test_exchange", "test_the_table_names_what_there_is"]
 
 peer: Any = torch
 X = torch.Tensor

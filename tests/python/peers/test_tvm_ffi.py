@@ -9,11 +9,11 @@ import pytest
 
 import ctypes_library
 import dlbridge
-from exchanges import test_exchange, test_the_table_names_what_there_is
+from exchanges import test_comparison, test_exchange, test_the_table_names_what_there_is
 from rows import load
 
 LIBRARY = "tvm_ffi"
-__all__ = ["test_exchange", "test_the_table_names_what_there_is"]
+__all__ = ["test_comparison", "test_exchange", "test_the_table_names_what_there_is"]
 
 tvm_ffi: Any = load(LIBRARY)
 

@@ -102,6 +102,9 @@ class origin {
       report why;
       result = path.table.try_allocate(prototype, why);
       if (!why.ok()) {
+        library_row const* const row = detail::find_library(Py_TYPE(object_));
+        why.expected.append(", of ").append(name_of(type).c_str()).append(" for ");
+        why.expected.append(row != nullptr ? row->root : Py_TYPE(object_)->tp_name);
         set_error(why);
       }
     } else if (path.row != nullptr && path.row->empty != nullptr) {

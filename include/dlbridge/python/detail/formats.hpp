@@ -113,9 +113,11 @@ inline bool try_read_format(char const* format, std::int64_t item_bytes, dtype& 
   if (!detail::read_byte_order(format, item_bytes)) {
     return false;
   }
-  bool const complex = *format == 'Z';
-  format += complex ? 1 : 0;
-  if (*format == '\0' || format[1] != '\0') {
+  bool const is_of_ctypes = *format == 'F' || *format == 'D';  // complex, in CPython 3.14
+  bool const complex = *format == 'Z' || is_of_ctypes;
+  format += *format == 'Z' ? 1 : 0;
+  char const letter = is_of_ctypes ? static_cast<char>(*format - 'A' + 'a') : *format;
+  if (letter == '\0' || format[1] != '\0') {
     return false;
   }
   struct group {
@@ -144,7 +146,7 @@ inline bool try_read_format(char const* format, std::int64_t item_bytes, dtype& 
   };
   std::int64_t const number_bytes = complex ? item_bytes / 2 : item_bytes;
   for (group const& each : groups) {
-    if (std::strchr(each.letters, *format) != nullptr) {
+    if (std::strchr(each.letters, letter) != nullptr) {
       bool const has_size =
           number_bytes == each.standard_bytes || number_bytes == each.native_bytes;
       bool const is_sound = has_size && (!complex || each.kind == 'f');
@@ -171,6 +173,31 @@ inline bool try_read_typestr(char const* typestr, std::int64_t& item_bytes, dtyp
   }
   char const kind = typestr[1];
   return detail::read_byte_order(typestr, item_bytes) && detail::find_kind(kind, item_bytes, out);
+}
+
+/// What to pass in place of x, an array of a typestr that try_read_typestr refuses.
+DLBRIDGE_COLD inline char const* remedy_for_typestr(char const* typestr) noexcept {
+  constexpr char const* in_order = "Pass x.astype(x.dtype.newbyteorder('='))";
+  bool const is_native = detail::read_byte_order(typestr, 2);
+  switch (*typestr) {
+    case 'M':
+    case 'm':
+      return is_native ? "Pass its integers, x.view('i8')" : "Pass its integers, x.astype('i8')";
+    case 'O':
+      return "Pass its numbers, as x.astype('f8')";
+    case 'S':  // also as StringDType()
+    case 'T':
+    case 'U':
+      return "Pass numbers for its texts, as numpy.unique(x, return_inverse=True)[1]";
+    case 'V':  // records, bytes and, with a byte order, dtypes of ml_dtypes
+      return is_native ? "Pass a field, as x[x.dtype.names[0]].copy(), or "
+                         "numpy.frombuffer(x.tobytes(), 'u1')"
+                       : in_order;
+    default:
+      return !is_native        ? in_order
+             : *typestr == 'c' ? "Pass x.astype('c16')"
+                               : "Pass x.astype('f8')";
+  }
 }
 
 /// The typestr of a row, such as "<f4" for float32.

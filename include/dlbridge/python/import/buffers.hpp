@@ -1,4 +1,4 @@
-// consume_described: imports memory by the buffer protocol or by an array interface.
+// from_buffer, from_array_interface: import memory by the buffer protocol or an array interface.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -15,6 +15,7 @@
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>
@@ -42,19 +43,25 @@ inline bool to_element_strides(int rank, std::int64_t const* shape, std::int64_t
 
 DLBRIDGE_COLD inline void refuse_strides(std::int64_t item_bytes) noexcept {
   report r = refusal(errc::layout_mismatch, "strides that are multiples of the item size of ",
-                     "others", "Copy it to a compact array first");
+                     "others", "Pass a compact copy, as numpy.array(x) makes it");
   r.expected.append(item_bytes).append(" bytes");
   set_error(r);
 }
 
-DLBRIDGE_COLD inline void refuse_format(char const* what, char const* format) noexcept {
-  char const* text = format != nullptr ? format : "B";
-  report r =
-      refusal(errc::dtype_mismatch, what, "",
-              read_byte_order(text, 2) ? "Convert it to a type that DLPack has, or pass its bytes"
-                                       : "Convert it to the byte order of this machine");
-  r.got.append("'").append(format != nullptr ? format : "B").append("'");
-  set_error(r);
+// @param object the array of a typestr; null for the format of a buffer
+DLBRIDGE_COLD inline void refuse_format(char const* what, char const* format,
+                                        PyObject* object) noexcept {
+  bool const is_of_numpy = object != nullptr && optional_attribute(object, "astype");
+  char const* text = format;
+  report r = refusal(errc::dtype_mismatch, what, "'",
+                     is_of_numpy                ? remedy_for_typestr(format)
+                     : read_byte_order(text, 2) ? "Convert it to a type that DLPack has, or pass "
+                                                  "its bytes"
+                                                : "Convert it to the byte order of this machine");
+  r.got.append(format).append("'");
+  if (PyErr_Occurred() == nullptr) {
+    set_error(r);
+  }
 }
 
 // A tensor that owns a reference to a Python object; empty, with an exception set, on failure.
@@ -110,7 +117,7 @@ inline managed_tensor from_buffer(PyObject* exporter) noexcept {
   Py_buffer const& buffer = *PyMemoryView_GET_BUFFER(memory.get());
   description d;
   if (!try_read_format(buffer.format, buffer.itemsize, d.type)) {
-    detail::refuse_format("a buffer of one native number per item", buffer.format);
+    detail::refuse_format("a buffer of one native number per item", buffer.format, nullptr);
     return managed_tensor();
   }
   std::int64_t shape[max_rank];
@@ -177,7 +184,7 @@ DLBRIDGE_COLD inline managed_tensor from_interface_buffer(PyObject* exporter, Py
     return refuse_interface(exporter, "data", "a contiguous buffer in which all elements lie");
   }
   d.data = static_cast<char*>(buffer.buf) + start;
-  d.flags = buffer.readonly != 0 ? flag_read_only : 0;
+  d.flags |= buffer.readonly != 0 ? flag_read_only : 0;
   return build_on_object(std::move(memory), d);
 }
 
@@ -200,13 +207,17 @@ DLBRIDGE_COLD inline interface_items read_interface_items(PyObject* described) n
 }
 
 // Reads the dtype, the shape and the strides. False with an exception set on failure.
-DLBRIDGE_COLD inline bool describe_interface(interface_items const& items, char const* typestr,
-                                             description& d) noexcept {
+DLBRIDGE_COLD inline bool describe_interface(PyObject* object, interface_items const& items,
+                                             char const* typestr, description& d) noexcept {
   std::int64_t item_bytes = 0;
-  if (!try_read_typestr(typestr, item_bytes, d.type)) {
-    refuse_format("a typestr of one native number", typestr);
+  if (!try_read_typestr(typestr, item_bytes, d.type) &&
+      !read_added_dtype(object, typestr, item_bytes, d.type)) {
+    if (PyErr_Occurred() == nullptr) {
+      refuse_format("a typestr of one native number", typestr, object);
+    }
     return false;
   }
+  d.flags = is_sub_byte(d.type) ? flag_padded : 0;
   int rank = 0;
   int stride_count = 0;
   std::int64_t shape[max_rank];
@@ -245,7 +256,7 @@ DLBRIDGE_COLD inline managed_tensor from_interface_address(PyObject* object, PyO
   if (read_only < 0) {
     return refuse_interface(data, "data", "(address, read-only)");
   }
-  d.flags = read_only != 0 ? flag_read_only : 0;
+  d.flags |= read_only != 0 ? flag_read_only : 0;
   return build_on_object(ref::borrow(object), d);
 }
 }  // namespace detail
@@ -280,7 +291,7 @@ DLBRIDGE_COLD inline managed_tensor from_array_interface(PyObject* object, PyObj
   }
   description d;
   d.device = where;
-  if (!detail::describe_interface(items, typestr, d)) {
+  if (!detail::describe_interface(object, items, typestr, d)) {
     return managed_tensor();
   }
   return has_address ? detail::from_interface_address(object, items.data.get(), d)
@@ -289,30 +300,6 @@ DLBRIDGE_COLD inline managed_tensor from_array_interface(PyObject* object, PyObj
 }
 
 namespace detail {
-// Reads the stream of a __cuda_array_interface__, and orders the stream that the caller named, if
-// any, after it; -1 names none. An interface without a stream requires no order: its elements are
-// ready.
-DLBRIDGE_COLD inline bool order_interface(PyObject* described, device memory, PyObject* named,
-                                          stream_ref& ready) noexcept {
-  device const where = stream_device(memory);
-  ref const stream = dict_item(described, names::get().stream);
-  stream_ref elements = stream_ref::default_of(where);
-  std::int64_t value = 0;
-  if (PyErr_Occurred() != nullptr || !choose_stream(stream.get(), where, elements)) {
-    if (stream && PyErr_ExceptionMatches(PyExc_ValueError)) {
-      refuse_interface(stream.get(), "stream", "None, 1, 2 or a handle");
-    }
-    return false;
-  }
-  return choose_stream(named, where, ready, &value) && guarded([&] {
-           if (named == nullptr || named == Py_None || value == -1) {
-             ready = elements;
-           } else if (stream && stream.get() != Py_None) {
-             python::order_after(ready, elements);
-           }
-         });
-}
-
 // Whether the buffer of an object has its elements. False, with an exception set, for a date or a
 // duration of NumPy: such a scalar exports its bytes as a buffer, and only its array interface
 // states what they are. False too with what its look-up raises.
@@ -325,76 +312,12 @@ inline bool may_read_buffer(PyObject* object) noexcept {
   }
   bool const is_date = text != nullptr && text[0] != '\0' && (text[1] == 'M' || text[1] == 'm');
   if (is_date) {
-    refuse_format("a typestr of one native number", text);
+    refuse_format("a typestr of one native number", text, object);
   }
   return !is_date;
 }
 
-// CUDA memory that __cuda_array_interface__ describes, on the device that the driver reports: the
-// interface states none.
-inline managed_tensor from_cuda_interface(PyObject* object, PyObject* described, PyObject* named,
-                                          stream_ref& ready) noexcept {
-  managed_tensor tensor = from_array_interface(object, described, device(kDLCUDA, 0));
-  device_operations const& operations = device_operations::get();
-  if (!tensor) {
-    return tensor;
-  }
-  bool const done = guarded([&] {
-    description d = describe(tensor);
-    d.device = operations.located != nullptr ? operations.located(tensor.view()) : d.device;
-    tensor = build_on(std::move(tensor), d);
-  });
-  if (!done || !order_interface(described, tensor.view().device(), named, ready)) {
-    error_keeper const pending;
-    tensor = managed_tensor();
-  }
-  return tensor;
-}
 }  // namespace detail
-
-/// Imports the memory of an object without DLPack by the buffer protocol, `__array_interface__` or
-/// `__cuda_array_interface__`: the first of these that the object has.
-/// @param named the stream= argument of the caller, or None.
-/// @param ready set to the stream on which the elements are ready. For stream=-1 that is the stream
-///   of the interface, which code that reads the elements requires.
-/// @return the tensor; empty on failure, with an exception set as by from_buffer,
-///   from_array_interface and order_after, or that of bad_stream; not_a_producer when the object
-///   has none of the three.
-/// @par Ownership
-/// The tensor holds the object, or its exported buffer.
-/// @par Thread and GIL
-/// The caller holds the GIL. Python code runs.
-inline managed_tensor consume_described(PyObject* object, PyObject* named,
-                                        stream_ref& ready) noexcept {
-  ready = stream_ref::default_of(cpu);
-  if (PyObject_CheckBuffer(object)) {
-    return detail::may_read_buffer(object) ? from_buffer(object) : managed_tensor();
-  }
-  names const& n = names::get();
-  if (ref const described = optional_attribute(object, n.array_interface)) {
-    return from_array_interface(object, described.get(), cpu);
-  }
-  if (PyErr_Occurred() != nullptr) {
-    return managed_tensor();
-  }
-  if (ref const described = optional_attribute(object, n.cuda_array_interface)) {
-    return detail::from_cuda_interface(object, described.get(), named, ready);
-  }
-  if (PyErr_Occurred() != nullptr) {
-    return managed_tensor();
-  }
-  int const is_like_one = detail::is_array_like(object);
-  if (is_like_one < 0) {
-    return managed_tensor();
-  }
-  report r = refusal(errc::not_a_producer,
-                     "an object with __dlpack__, the buffer protocol, __array_interface__ or "
-                     "__cuda_array_interface__",
-                     "one of type ", is_like_one != 0 ? detail::remedy_of_array_like : nullptr);
-  r.got.append(Py_TYPE(object)->tp_name);
-  set_error(r);
-  return managed_tensor();
-}
 
 }  // namespace python
 }  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL

@@ -15,6 +15,7 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/exchange_table.hpp>
 #include <dlbridge/python/export/produce.hpp>
+#include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/array_method.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
@@ -157,6 +158,19 @@ inline PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) noexcept {
   return nullptr;
 }
 
+// == and !=. Python compares the identity, or asks the other object, as NumPy compares elements. It
+// would find equal elements of numbers and of other arrays unequal, so that these are refused.
+DLBRIDGE_COLD inline PyObject* compare_plainly(PyObject* self, PyObject* other, int test) noexcept {
+  PyTypeObject* const type = Py_TYPE(other);
+  bool const has_elements =
+      PyNumber_Check(other) != 0 || is_list(other) || type_attribute(type, names::get().dlpack);
+  if ((test != Py_EQ && test != Py_NE) || !has_elements || has_tensor_head(type) ||
+      type_attribute(type, names::get().array_interface)) {
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  return refuse_comparison(self, other, "compare an array, as numpy.from_dlpack(t) == x");
+}
+
 // The members that consumers of a Tensor call. Every extension compiles them, so they are few.
 DLBRIDGE_LOCAL inline PyType_Slot* plain_tensor_slots() noexcept {
   static PyMethodDef methods[] = {
@@ -173,6 +187,8 @@ DLBRIDGE_LOCAL inline PyType_Slot* plain_tensor_slots() noexcept {
       {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
       {Py_tp_repr, reinterpret_cast<void*>(&show_short)},
       {Py_nb_bool, reinterpret_cast<void*>(&truth_of_tensor)},
+      {Py_tp_richcompare, reinterpret_cast<void*>(&compare_plainly)},
+      {Py_tp_hash, reinterpret_cast<void*>(PyBaseObject_Type.tp_hash)},
       {Py_tp_methods, methods},
       {Py_tp_iter, reinterpret_cast<void*>(&iterate_producer)},
       {0, nullptr}};

@@ -133,14 +133,12 @@ class untyped_argument {
 
   // Adds to the refusal of an object that is no producer what the parameter accepts besides.
   DLBRIDGE_COLD void name_others(char const* others) noexcept {
-    if (!exception_ || !is_suppressible(exception_.get()) || PyType_Check(object_)) {
-      return;
-    }
-    if (!detail::lacks_dlpack(object_)) {
+    if (!exception_ || !is_suppressible(exception_.get()) || PyType_Check(object_) ||
+        PyCapsule_CheckExact(object_) || !detail::lacks_dlpack(object_)) {
       return;
     }
     if (PyErr_Occurred() == nullptr) {
-      detail::set_no_producer(object_, false, false, others);
+      detail::set_no_producer(object_, false, nullptr, others);
     }
     exception_ = take_exception();
   }

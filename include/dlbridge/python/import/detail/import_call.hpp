@@ -18,6 +18,7 @@
 #include <dlbridge/python/import/detail/immutable_array.hpp>
 #include <dlbridge/python/import/detail/negotiation.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
+#include <dlbridge/python/import/detail/owned_ndarray.hpp>
 #include <dlbridge/python/import/detail/property_tests.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/detail/work_stream.hpp>
@@ -58,8 +59,7 @@ class import_call {
       if (keywords_.max_version == nullptr) {
         return managed_tensor();
       }
-      ref capsule = call_dlpack(producer_, method_, keywords_);
-      return receive(capsule ? std::move(capsule) : request_again());
+      return take(call_dlpack(producer_, method_, keywords_));
     }
     if (copy() != copy_policy::always && !holds_its_values()) {
       return managed_tensor();
@@ -81,8 +81,7 @@ class import_call {
     if (!choose_keywords()) {
       return managed_tensor();
     }
-    ref capsule = call_producer();
-    managed_tensor tensor = receive(capsule ? std::move(capsule) : request_again());
+    managed_tensor tensor = take(call_producer());
     if constexpr (!as_it_is) {
       return tensor ? fulfil(std::move(tensor)) : managed_tensor();
     }
@@ -156,7 +155,7 @@ class import_call {
     if ((method && method.get() != Py_None && !is_class) || PyErr_Occurred() != nullptr) {
       return static_cast<bool>(method);
     }
-    set_no_producer(producer_, is_class, request_.has_as_tensor);
+    set_no_producer(producer_, is_class, request_.remedy);
     return false;
   }
 
@@ -277,7 +276,9 @@ class import_call {
     }
     ref first = take_exception();
     if (is_old && copy() == copy_policy::never) {
-      return refuse_dropped_copy(std::move(first));
+      set_exception(std::move(first));
+      refuse_dropped_copy(producer_);
+      return ref();
     }
     copies_here_ = copy() == copy_policy::always;
     if ((moves() && (is_old || can_move_here()) && !leave_in_place()) ||
@@ -302,19 +303,17 @@ class import_call {
     return ref();
   }
 
-  ref refuse_dropped_copy(ref first) noexcept {
-    set_exception(std::move(first));
-    report r = refusal(errc::copy_forbidden, "a producer that understands copy=False", "",
-                       "Leave copy= out if a copy is acceptable");
-    r.got.append(Py_TYPE(producer_)->tp_name).append(", whose __dlpack__ raised TypeError for it");
-    set_error(r);
-    return ref();
+  // The tensor of the first call, or of what is left to try after an exception.
+  managed_tensor take(ref capsule) noexcept {
+    if (!capsule) {
+      capsule = request_again();
+    }
+    copies_here_ = copies_here_ && capsule;
+    return capsule ? receive(std::move(capsule))
+                   : own_refused_ndarray(type_, producer_, copy() == copy_policy::always);
   }
 
   managed_tensor receive(ref capsule) noexcept {
-    if (!capsule) {
-      return managed_tensor();
-    }
     report why;
     managed_tensor tensor = steal_capsule(capsule.get(), why);
     if (!why.ok()) {

@@ -14,6 +14,7 @@
 #include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/import/detail/dlpack_call.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -263,7 +264,7 @@ DLBRIDGE_LOCAL DLBRIDGE_ALIGNED inline bool can_read_ndarrays(PyTypeObject* type
   static std::atomic<PyTypeObject*> tested{nullptr};
   static std::atomic<PyTypeObject*> passed{nullptr};
   if (tested.load(std::memory_order_acquire) != type) {
-    bool const all = sizeof(void*) == 8 && test_ndarrays(type);
+    bool const all = sizeof(void*) == 8 && !uses_protocol_only() && test_ndarrays(type);
     if (!suppress_exception()) {
       return false;
     }
@@ -324,25 +325,42 @@ inline bool has_same_elements(tensor_view const& now, tensor_view const& before)
   return is_same || (now.empty() && before.empty());
 }
 
+// Reads a dtype that ml_dtypes adds to NumPy, by its name: the typestr states its bytes alone. Its
+// elements below 8 bits have a byte each.
+DLBRIDGE_COLD inline bool read_added_dtype(PyObject* array, char const* typestr, std::int64_t bytes,
+                                           dtype& type) noexcept {
+  ref const descr = optional_attribute(array, names::get().dtype);
+  ref const name = descr ? optional_attribute(descr.get(), "name") : ref();
+  char const* const text = name ? text_in(name.get()) : nullptr;
+  return text != nullptr && read_byte_order(typestr, 2) && try_parse_dtype(text, type) &&
+         bytes <= 4 && element_bytes(type) == bytes && find_format(type) == nullptr;
+}
+
 // Whether the buffer of an object, writable if the tensor is to be written to, has the elements of
 // a tensor. Every ndarray that exports a tensor exports such a buffer. An exception may be pending
 // if not.
 DLBRIDGE_COLD inline bool has_buffer_of(PyObject* object, tensor_view const& tensor,
                                         bool to_write) noexcept {
-  ref const memory = ref::steal(api<PyMemoryView_FromObject>(object));  // ctypes omits strides
-  if (!memory) {
+  Py_buffer buffer;
+  bool const has_format = find_format(tensor.dtype()) != nullptr;  // unlike those of ml_dtypes
+  int const wanted = has_format ? PyBUF_RECORDS_RO : PyBUF_STRIDES;
+  if (api<PyObject_GetBuffer>(object, &buffer, wanted) != 0) {
     return false;
   }
-  Py_buffer const& buffer = *PyMemoryView_GET_BUFFER(memory.get());
-  dtype type;
-  bool is_same = try_read_format(buffer.format, buffer.itemsize, type) && type == tensor.dtype() &&
+  dtype type = tensor.dtype();
+  bool is_same = (!has_format || try_read_format(buffer.format, buffer.itemsize, type)) &&
+                 type == tensor.dtype() && buffer.itemsize == element_bytes(type) &&
                  buffer.ndim == tensor.rank() && (!to_write || buffer.readonly == 0) &&
+                 (buffer.strides != nullptr || tensor.is_row_major()) &&  // ctypes omits them
                  buffer.buf == static_cast<char const*>(tensor.data()) + tensor.byte_offset();
   for (int i = 0; is_same && i < buffer.ndim; ++i) {
     is_same = buffer.shape[i] == tensor.extent(i) &&
-              (buffer.shape[i] <= 1 || buffer.strides[i] == tensor.stride(i) * buffer.itemsize);
+              (buffer.shape[i] <= 1 || buffer.strides == nullptr ||
+               buffer.strides[i] == tensor.stride(i) * buffer.itemsize);
   }
-  return is_same || (buffer.len == 0 && tensor.empty());
+  is_same = is_same || (buffer.len == 0 && tensor.empty());
+  api<PyBuffer_Release>(&buffer);
+  return is_same;
 }
 }  // namespace detail
 }  // namespace python

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include <dlbridge/error.hpp>
+#include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/dlpack_call.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -20,6 +22,14 @@ enum class refusal_meaning {
   unavailable,   ///< any other Exception: this producer cannot make the copy or the move
   final          ///< KeyboardInterrupt and the like: no second call
 };
+
+// Raises that a producer does not know copy=False, which a consumer never drops.
+DLBRIDGE_COLD inline void refuse_dropped_copy(PyObject* producer) noexcept {
+  report r = refusal(errc::copy_forbidden, "a producer that understands copy=False", "",
+                     "Leave copy= out if a copy is acceptable");
+  r.got.append(Py_TYPE(producer)->tp_name).append(", whose __dlpack__ raised TypeError for it");
+  set_error(r);
+}
 
 /// The calls of one import. Every member that returns a reference returns an empty one, with a
 /// Python exception set, when the call fails.

@@ -2,10 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstring>
+
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/request.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
@@ -18,39 +22,47 @@ inline bool is_list(PyObject* object) noexcept {
   return PyList_Check(object) || PyTuple_Check(object) || PyRange_Check(object);
 }
 
-// Whether numpy.asarray() makes an array of numbers of an object, as far as its type states it: a
-// list, a tuple, a range, a number, a buffer, an object with __array__. Returns -1 with an
-// exception set.
-inline int is_array_like(PyObject* object) noexcept {
-  if (is_list(object) || PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object) ||
-      PyObject_CheckBuffer(object) != 0) {
-    return 1;
+// Whether a dtype is one of NumPy's numbers. An exception may be set if not.
+inline bool is_numpy_number(PyObject* dtype) noexcept {
+  ref const kind = optional_attribute(dtype, "kind");
+  char const* const text = kind ? text_in(kind.get()) : nullptr;
+  return text != nullptr && *text != '\0' && std::strchr("biufc", *text) != nullptr &&
+         optional_attribute(dtype, "isnative");
+}
+
+// Whether numpy.asarray() makes an array of numbers of an object, as far as that can be told
+// without a conversion: of a list by its first item, of an object with __array__ by its dtype,
+// unless it is sparse. An exception may be set if not.
+DLBRIDGE_COLD inline bool is_array_like(PyObject* object) noexcept {
+  ref item = ref::borrow(object);
+  for (int i = 0; i < 64 && is_list(item.get()) && api<PySequence_Size>(item.get()) > 0; ++i) {
+    item = ref::steal(api<PySequence_GetItem>(item.get(), 0));
+    if (!item) {
+      return false;
+    }
   }
-  if (PyType_Check(object) || PyUnicode_Check(object)) {
-    return 0;
+  if (PyErr_Occurred() != nullptr || PyUnicode_Check(item.get()) || PyType_Check(item.get())) {
+    return false;
+  }
+  if (is_list(item.get()) || PyLong_Check(item.get()) || PyFloat_Check(item.get()) ||
+      PyComplex_Check(item.get()) || PyObject_CheckBuffer(item.get()) != 0) {
+    return true;
   }
   ref const method = optional_attribute(object, "__array__");
-  return method ? 1 : PyErr_Occurred() != nullptr ? -1 : 0;
+  ref const dtype = method ? optional_attribute(object, names::get().dtype) : ref();
+  return dtype && is_numpy_number(dtype.get()) && !optional_attribute(object, "todense");
 }
 
 constexpr char const* remedy_of_array_like = "Pass numpy.asarray() of it";
 
-// Whether as_tensor() reads an object that is no producer. A lookup that raises counts as none.
-// Returns -1 with an exception set that is not suppressible.
-inline int has_described_memory(PyObject* object) noexcept {
-  if (PyObject_CheckBuffer(object) != 0) {
-    return 1;
-  }
-  names const& n = names::get();
-  for (PyObject* const name : {n.array_interface, n.cuda_array_interface}) {
-    if (optional_attribute(object, name)) {
-      return 1;
-    }
-    if (!suppress_exception()) {
-      return -1;
-    }
-  }
-  return 0;
+// What to pass in place of an object that is no producer, null if that is not known. An exception
+// may be set.
+DLBRIDGE_COLD inline char const* remedy_for_object(PyObject* object) noexcept {
+  return PyBytes_Check(object) ? "Pass numpy.frombuffer() of it, with its dtype"
+         : !PyType_Check(object) && optional_attribute(object, "to_dlpack")
+             ? "Pass the capsule that its to_dlpack() returns"
+         : PyErr_Occurred() == nullptr && is_array_like(object) ? remedy_of_array_like
+                                                                : nullptr;
 }
 
 // Whether an object has no __dlpack__. A value of None states that it does not support DLPack. May
@@ -62,24 +74,19 @@ inline bool lacks_dlpack(PyObject* object) noexcept {
 
 // Raises not_a_producer, or what a lookup of an attribute raised.
 // @param is_class whether the object is a class whose objects are producers
-// @param has_as_tensor whether the caller can call as_tensor() instead
+// @param remedy states what to pass instead; null for remedy_for_object
 // @param others what the caller accepts beside producers, such as ", or a buffer"
-inline void set_no_producer(PyObject* object, bool is_class, bool has_as_tensor,
+inline void set_no_producer(PyObject* object, bool is_class, remedy_function* remedy,
                             char const* others = "") noexcept {
-  int const is_described = has_as_tensor && !is_class ? has_described_memory(object) : 0;
-  int const is_like_one = is_class || is_described != 0 ? 0 : is_array_like(object);
-  if (is_described < 0 || is_like_one < 0) {
+  char const* const advice = is_class            ? "Pass an object of it"
+                             : remedy != nullptr ? remedy(object)
+                                                 : remedy_for_object(object);
+  if (PyErr_Occurred() != nullptr) {
     return;
   }
-  char const* const remedy =
-      is_class                ? "Pass an object of it"
-      : is_described != 0     ? "Call as_tensor(), which also takes buffers and array interfaces"
-      : PyBytes_Check(object) ? "Pass numpy.frombuffer() of it, with its dtype"
-      : is_like_one != 0      ? remedy_of_array_like
-                              : nullptr;
   PyTypeObject* const named = is_class ? reinterpret_cast<PyTypeObject*>(object) : Py_TYPE(object);
   report r = refusal(errc::not_a_producer, "an object with __dlpack__ and __dlpack_device__",
-                     is_class ? "the class " : "one of type ", remedy);
+                     is_class ? "the class " : "one of type ", advice);
   r.expected.append(others);
   r.got.append(named->tp_name);
   set_error(r);

@@ -1,16 +1,23 @@
-// own_ndarray: makes a managed tensor on the memory of an ndarray.
+// own_ndarray, own_refused_ndarray: make a managed tensor on the memory of an ndarray.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
 #include <new>
+#include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/detail/describe_block.hpp>
+#include <dlbridge/device.hpp>
 #include <dlbridge/layout.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/free_list.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
+#include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/version.hpp>
 
@@ -88,6 +95,31 @@ DLBRIDGE_NOINLINE inline managed_tensor own_ndarray(PyObject* array, DLTensor co
   tensor.strides = fields.ndim != 0 ? block->dims.strides : nullptr;
   dlbridge::detail::canonicalize_data(tensor);
   return managed_tensor::adopt(&block->managed);
+}
+
+// Imports an ndarray that NumPy does not export by its array interface: one of a dtype of
+// ml_dtypes, and a read-only one before NumPy 2.1. Refuses others with the reason, of which the
+// pending exception of NumPy is the cause. That exception stays if the object is no such array.
+// @param copies whether to import a copy, which NumPy makes
+DLBRIDGE_COLD inline managed_tensor own_refused_ndarray(type_entry const& type, PyObject* object,
+                                                        bool copies) noexcept {
+  ref refused = take_exception();
+  if (!is_suppressible(refused.get()) || !exports_fields(type, object)) {
+    set_exception(std::move(refused));
+    return managed_tensor();
+  }
+  ref const array =
+      copies ? ref::steal(api<PyObject_CallMethod>(object, "copy", nullptr)) : ref::borrow(object);
+  ref const described =
+      array ? optional_attribute(array.get(), names::get().array_interface) : ref();
+  managed_tensor tensor =
+      described ? from_array_interface(array.get(), described.get(), cpu) : managed_tensor();
+  if (!tensor) {
+    set_cause(refused.get());
+  } else if (copies) {
+    tensor.get_versioned()->flags |= flag_is_copied;
+  }
+  return tensor;
 }
 }  // namespace detail
 }  // namespace python

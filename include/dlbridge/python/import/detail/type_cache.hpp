@@ -367,8 +367,8 @@ class type_cache {
 #if !defined(Py_GIL_DISABLED)  // where each call looks the type up, a call of the table costs less
       fresh.has_head = detail::has_tensor_head(type);
 #endif
-      fresh.array_base = find_array_base(type, fresh.dlpack);
     }
+    fresh.array_base = find_array_base(type, fresh.dlpack);
 #if defined(Py_GIL_DISABLED)
     fresh.kept = std::move(dlpack);
 #endif

@@ -1,4 +1,4 @@
-// truth_of_tensor: implements bool(tensor) for a tensor of one element.
+// truth_of_tensor, refuse_comparison: implement bool(tensor), and the refusals of == and !=.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -88,6 +88,14 @@ DLBRIDGE_COLD inline int truth_of_tensor(PyObject* object) noexcept {
     return -1;
   }
   return is_nonzero(view.data(), view.dtype()) ? 1 : 0;
+}
+
+// Raises that a Tensor does not compare its elements with an object.
+DLBRIDGE_COLD inline PyObject* refuse_comparison(PyObject* self, PyObject* other,
+                                                 char const* remedy) noexcept {
+  return api<PyErr_Format>(
+      PyExc_TypeError, "a Tensor does not compare its elements, %s, with one of type %.200s; %s",
+      name_of(tensor_in(self).view).c_str(), Py_TYPE(other)->tp_name, remedy);
 }
 }  // namespace detail
 }  // namespace python

@@ -6,6 +6,7 @@
 #include <dlbridge/python/tensor/detail/array_method.hpp>
 #include <dlbridge/python/tensor/detail/attribute_table.hpp>
 #include <dlbridge/python/tensor/detail/method_table.hpp>
+#include <dlbridge/python/tensor/detail/tensor_comparison.hpp>
 #include <dlbridge/python/tensor/detail/tensor_index.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/detail/tensor_text.hpp>
@@ -24,12 +25,15 @@ DLBRIDGE_LOCAL inline PyType_Slot* full_tensor_slots() noexcept {
            "from_dlpack, as_tensor, from_pointer and empty return it. A Tensor describes\n"
            "the memory, keeps it alive and exports it: np.from_dlpack(t), np.asarray(t),\n"
            "memoryview(t). Indices (integers, slices, Ellipsis and None), T, mT, permute,\n"
-           "reshape and view give Tensors on the same memory. It has no arithmetic, and\n"
-           "== compares identity. Several threads may use a Tensor at the same time.")},
+           "reshape and view give Tensors on the same memory. It has no arithmetic. Two\n"
+           "Tensors are equal if they are the same object; == with a number is a TypeError.\n"
+           "Several threads may use a Tensor at the same time.")},
       {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
       {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
       {Py_tp_repr, reinterpret_cast<void*>(&show_tensor)},
       {Py_nb_bool, reinterpret_cast<void*>(&full_truth)},
+      {Py_tp_richcompare, reinterpret_cast<void*>(&compare_tensor)},
+      {Py_tp_hash, reinterpret_cast<void*>(PyBaseObject_Type.tp_hash)},
       {Py_nb_float, reinterpret_cast<void*>(&tensor_to_float)},
       {Py_nb_int, reinterpret_cast<void*>(&tensor_to_int)},
       {Py_nb_index, reinterpret_cast<void*>(&tensor_to_index)},

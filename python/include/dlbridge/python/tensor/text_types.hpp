@@ -92,18 +92,48 @@ DLBRIDGE_COLD inline bool device_of_text(PyObject* self, device& parsed) noexcep
   return true;
 }
 
-// Compares with the dtypes of frameworks and with types of Python too: np.float32, torch.float32
-// and float are no str.
-inline PyObject* compare_dtype(PyObject* self, PyObject* other, int operation) noexcept {
-  dtype named;
-  if (PyUnicode_Check(other) || (operation != Py_EQ && operation != Py_NE) ||
-      !(read_python_type(other, named) || read_dtype_name(other, named))) {
-    return suppress_exception() ? call_slot(PyUnicode_Type.tp_richcompare, self, other, operation)
-                                : nullptr;
+// Reads another name that NumPy has for a dtype, such as "f4" or "single", or a type for which
+// NumPy has one, such as ctypes.c_float. Returns false, with or without an exception set, for
+// others.
+DLBRIDGE_COLD inline bool read_numpy_alias(PyObject* value, dtype& out) noexcept {
+  bool const may_be_one = PyUnicode_Check(value) || PyType_Check(value);
+  ref const make = may_be_one ? import_function("numpy", "dtype") : ref();
+  ref const named = make ? ref::steal(api<PyObject_CallOneArg>(make.get(), value)) : ref();
+  return named && read_dtype_name(named.get(), out);
+}
+
+// == and != of a dtype or a device, with every value that reads as one; other comparisons are those
+// of the text.
+template <class Value>
+PyObject* compare_values(PyObject* self, PyObject* other, int operation,
+                         bool (*read_own)(PyObject*, Value&) noexcept,
+                         bool (*read)(PyObject*, Value&) noexcept) noexcept {
+  ref by_text = ref::steal(call_slot(PyUnicode_Type.tp_richcompare, self, other, operation));
+  bool const is_equality = operation == Py_EQ || operation == Py_NE;
+  if (!by_text || !is_equality || by_text.get() == (operation == Py_EQ ? Py_True : Py_False)) {
+    return by_text.release();
   }
-  dtype own;
-  return dtype_of_text(self, own) ? PyBool_FromLong((own == named) == (operation == Py_EQ))
-                                  : nullptr;
+  Value own{};
+  Value named{};
+  bool const is_read = read_own(self, own) && read(other, named);
+  if (!suppress_exception()) {
+    return nullptr;
+  }
+  return is_read ? PyBool_FromLong((own == named) == (operation == Py_EQ)) : by_text.release();
+}
+
+// A dtype equals every name of it, the dtypes of frameworks and types of Python: np.float32,
+// torch.float32 and float are no str. The hash is that of the name.
+inline PyObject* compare_dtype(PyObject* self, PyObject* other, int operation) noexcept {
+  return compare_values<dtype>(
+      self, other, operation, &dtype_of_text, [](PyObject* value, dtype& out) noexcept {
+        return read_python_type(value, out) || read_dtype_name(value, out) ||
+               (PyErr_Occurred() == nullptr && read_numpy_alias(value, out));
+      });
+}
+// A device equals the devices of frameworks too: torch.device("cpu") is no str.
+inline PyObject* compare_device(PyObject* self, PyObject* other, int operation) noexcept {
+  return compare_values<device>(self, other, operation, &device_of_text, &read_device);
 }
 inline PyObject* show_text(PyObject* self) noexcept {
   return api<PyUnicode_FromFormat>("%s('%U')", Py_TYPE(self)->tp_name, self);
@@ -247,6 +277,8 @@ DLBRIDGE_LOCAL inline PyObject* make_device_type() noexcept {
            "Raises\n------\nValueError\n    If `device` is anything else.")},
       {Py_tp_new, slot(&new_device)},
       {Py_tp_repr, slot(&show_text)},
+      {Py_tp_richcompare, slot(&compare_device)},
+      {Py_tp_hash, slot(PyUnicode_Type.tp_hash)},
       {Py_tp_getset, members},
       {Py_tp_methods, methods},
       {0, nullptr}};

@@ -5,6 +5,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_attributes.hpp>
+#include <dlbridge/python/tensor/detail/tensor_flags.hpp>
 #include <dlbridge/python/tensor/detail/tensor_numpy.hpp>
 #include <dlbridge/python/tensor/detail/tensor_shapes.hpp>
 #include <dlbridge/python/tensor/detail/tensor_streams.hpp>
@@ -39,7 +40,9 @@ DLBRIDGE_LOCAL inline PyGetSetDef* tensor_attributes() noexcept {
       {"byte_offset", &detail::get_byte_offset, nullptr,
        "Bytes from a handle to the first element; 0 where data_ptr is an address.", nullptr},
       {"flags", &detail::get_flags, nullptr,
-       "Sum of the DLPack flags: 1 read-only, 2 copied, 4 padded sub-byte elements.", nullptr},
+       "Sum of the DLPack flags: 1 read-only, 2 copied, 4 padded sub-byte elements. The int\n"
+       "also has the attributes and keys of numpy.ndarray.flags, such as flags['C_CONTIGUOUS'].",
+       nullptr},
       {"c_contiguous", &detail::get_c_contiguous, nullptr,
        "Whether the elements are row-major (C order) and compact.", nullptr},
       {"f_contiguous", &detail::get_f_contiguous, nullptr,

@@ -16,13 +16,14 @@
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/import/consume.hpp>
 #include <dlbridge/python/import/detail/fulfil.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/request.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/described_memory.hpp>
 #include <dlbridge/python/tensor/detail/direct_imports.hpp>
+#include <dlbridge/python/tensor/detail/remedies.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/detail/tensor_streams.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
@@ -164,7 +165,7 @@ DLBRIDGE_NOINLINE inline PyObject* from_dlpack_with(PyObject* const* args, Py_ss
   if (!read_import_arguments("from_dlpack", args, count, keywords, arguments)) {
     return nullptr;
   }
-  arguments.request.has_as_tensor = true;
+  arguments.request.remedy = &remedy_for_import;
   return import_producer(args[0], arguments);
 }
 

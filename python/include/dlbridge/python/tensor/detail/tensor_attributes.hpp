@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/check.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/python/detail/formats.hpp>
@@ -32,7 +31,7 @@ inline ref int_tuple(int count, std::int64_t const* values) noexcept {
 }
 
 // Strides times a factor: 1 for elements, the element size for bytes. The product may wrap where
-// the extent is 1, as the stride then may be any number.
+// the extent is 1, as the stride then may be any number: interfaces have 64 bits for it.
 inline ref strides_tuple(tensor_view const& view, std::int64_t factor) noexcept {
   std::int64_t strides[max_rank];
   view.copy_strides(strides);
@@ -55,7 +54,18 @@ inline PyObject* get_byte_strides(PyObject* self, void*) noexcept {
   if (is_sub_byte(view.dtype()) && !view.is_padded()) {
     Py_RETURN_NONE;
   }
-  return strides_tuple(view, element_bytes(view.dtype())).release();
+  ref const bytes = ref::steal(PyLong_FromLongLong(element_bytes(view.dtype())));
+  ref strides = strides_tuple(view, 1);
+  for (int i = 0; bytes && strides && i < view.rank(); ++i) {  // a product may need 66 bits
+    PyObject* const product =
+        api<PyNumber_Multiply>(PyTuple_GET_ITEM(strides.get(), i), bytes.get());
+    if (product == nullptr) {
+      return nullptr;
+    }
+    decref(PyTuple_GET_ITEM(strides.get(), i));
+    PyTuple_SET_ITEM(strides.get(), i, product);
+  }
+  return bytes ? strides.release() : nullptr;
 }
 inline PyObject* get_ndim(PyObject* self, void*) noexcept {
   return PyLong_FromLong(tensor_in(self).view.rank());
@@ -93,55 +103,6 @@ inline PyObject* get_data_ptr(PyObject* self, void*) noexcept {
 inline PyObject* get_byte_offset(PyObject* self, void*) noexcept {
   tensor_view const& view = tensor_in(self).view;
   return PyLong_FromUnsignedLongLong(has_null_data(view) ? 0 : view.byte_offset());
-}
-// An int of the flags with the attributes of ndarray.flags that consumers of an array interface
-// read.
-template <bool Aligned>
-DLBRIDGE_LOCAL PyObject* make_flags_type() noexcept {
-  static PyGetSetDef members[] = {
-      {"aligned", [](PyObject*, void*) { return PyBool_FromLong(Aligned ? 1 : 0); }, nullptr,
-       "Whether the address is a multiple of the alignment of one element.", nullptr},
-      {"writeable",
-       [](PyObject* self, void*) {
-         unsigned long long const flags = api<PyLong_AsUnsignedLongLong>(self);
-         bool const failed = flags == static_cast<unsigned long long>(-1) && PyErr_Occurred();
-         return failed ? nullptr : PyBool_FromLong((flags & flag_read_only) == 0 ? 1 : 0);
-       },
-       nullptr, "Whether the memory may be written.", nullptr},
-      {nullptr, nullptr, nullptr, nullptr, nullptr}};
-  static PyMethodDef methods[] = {
-      {"__reduce__",
-       [](PyObject* self, PyObject*) {
-         ref const plain = ref::steal(api<PyNumber_Long>(self));
-         return plain ? api<Py_BuildValue>("O(O)", &PyLong_Type, plain.get()) : nullptr;
-       },
-       METH_NOARGS, "Pickles as an int."},
-      {nullptr, nullptr, 0, nullptr}};
-  static PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("The flags of DLPack as an int.")},
-                                {Py_tp_getset, members},
-                                {Py_tp_methods, methods},
-                                {0, nullptr}};
-  static PyType_Spec spec{"dlbridge.flags", 0, 0, immutable_type, slots};
-  ref const bases = ref::steal(api<PyTuple_Pack>(1, &PyLong_Type));
-  return bases ? api<PyType_FromSpecWithBases>(&spec, bases.get()) : nullptr;
-}
-
-DLBRIDGE_LOCAL inline PyObject* get_flags(PyObject* self, void*) noexcept {
-  static lazy_object types[2];
-  tensor_view const& view = tensor_in(self).view;
-  ref value = ref::steal(PyLong_FromUnsignedLongLong(view.flags()));
-  requirement aligned;
-  aligned.where.type = device_filter::anywhere;
-  aligned.alignment = scalar_alignment(view.dtype());
-  bool const is_aligned = meets(view, aligned);
-  PyObject* const type =
-      !value       ? nullptr
-      : is_aligned ? types[1].get([]() noexcept { return ref::steal(make_flags_type<true>()); })
-                   : types[0].get([]() noexcept { return ref::steal(make_flags_type<false>()); });
-  ref const arguments = type != nullptr ? ref::steal(api<PyTuple_Pack>(1, value.get())) : ref();
-  return arguments ? call_slot(PyLong_Type.tp_new, reinterpret_cast<PyTypeObject*>(type),
-                               arguments.get(), static_cast<PyObject*>(nullptr))
-                   : nullptr;
 }
 inline PyObject* get_c_contiguous(PyObject* self, void*) noexcept {
   return PyBool_FromLong(tensor_in(self).view.is_row_major());
