@@ -91,6 +91,23 @@ void add_dispatch(py::module_& m) {
       py::arg("x"));
   m.def("plain_rows", [](std::string const&) { return "text"; }, py::arg("x"));
 
+  // What pybind11 converts: integers, and variants of numbers alone.
+  using number = std::variant<std::int64_t, double>;
+  dlbridge::def(
+      m, "steps", [](std::int64_t n, dispatch::span<float>) { return n; }, py::arg("n"),
+      py::arg("x"));
+  dlbridge::def(
+      m, "exact_steps", [](std::int64_t n, dispatch::span<float>) { return n; },
+      py::arg("n").noconvert(), py::arg("x"));
+  dlbridge::def(
+      m, "exact_small", [](std::uint8_t n, dispatch::span<float>) { return n; },
+      py::arg("n").noconvert(), py::arg("x"));
+  dlbridge::def(
+      m, "number", [](number n, dispatch::span<float>) { return n; }, py::arg("n"), py::arg("x"));
+  dlbridge::def(
+      m, "exact_number", [](number n, dispatch::span<float>) { return n; },
+      py::arg("n").noconvert(), py::arg("x"));
+
   dlbridge::def(m, "plain_before", [](dispatch::span<float>) { return "float32"; }, py::arg("x"));
   m.def("plain_before", [](std::string const&) { return "text"; }, py::arg("x"), py::prepend());
   dlbridge::def(
