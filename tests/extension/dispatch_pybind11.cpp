@@ -17,10 +17,29 @@
 
 #include "dispatch.hpp"
 #include "registration.hpp"
+#include "result_dtypes.hpp"
 
 namespace py = pybind11;
 
 struct strict {};
+
+namespace {
+void add_result_dtypes(py::module_ m) {
+  result_dtypes::add_functions<py::function>([&](char const* name, auto function, auto... extra) {
+    dlbridge::def(m, name, function, extra...);
+  });
+  result_dtypes::add_plain_functions(m);
+  py::class_<result_dtypes::table> table(m, "Table");
+  table.def(py::init<>());
+  result_dtypes::add_methods(table);
+  table.def("__iter__", [](py::object const& self) {
+    auto& own = self.cast<result_dtypes::table&>();
+    return dlbridge::make_iterator(
+        self, 2, [&own](std::size_t) { return own.view(); },
+        dlbridge::returns{dlbridge::library::jax});
+  });
+}
+}  // namespace
 
 // A caster that throws, in place of a refusal.
 template <>
@@ -34,6 +53,7 @@ struct pybind11::detail::type_caster<strict> : type_caster_base<strict> {
 };
 
 void add_dispatch(py::module_& m) {
+  add_result_dtypes(m.def_submodule("dtypes"));
   py::class_<dispatch::row> row(m, "Row");
   row.def(py::init<>());
   row.def("__repr__", [](dispatch::row const&) { return "<Row 1, 2>"; });

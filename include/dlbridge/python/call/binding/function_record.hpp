@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <string>
 
 #include <dlbridge/abi.hpp>
@@ -35,7 +34,7 @@ struct function_record {
 
   std::string name;
   ref parameter_names = ref::steal(api<PyList_New>(0));  // bytes; without the self of a method
-  std::optional<library> result_library{};               // as `returns` names it
+  returns results{};                                     // its extras `returns` and `narrow`
   bool is_overloaded = false;
   bool is_method = false;  // the first parameter is the object
   // Adds the reasons why the binding library refused a call before the C++ function could import

@@ -73,7 +73,7 @@ void add_extra(function_record& record, Extra const& extra) {
   } else if constexpr (std::is_same_v<Extra, py::is_method>) {
     record.is_method = true;
   } else if constexpr (std::is_same_v<Extra, returns>) {
-    record.result_library = extra.which;
+    record.results.add(extra);
   }
 }
 
