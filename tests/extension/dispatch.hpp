@@ -240,6 +240,13 @@ void add_functions(Bind bind) {
   add_index_of<std::variant<std::vector<double>, std::vector<span<float>>>>(bind, "vectors");
   add_index_of<std::variant<std::pair<double, double>, std::pair<int, int>, span<float>>>(bind,
                                                                                           "pairs");
+  bind("kind_of_number", [](std::int64_t, span<float>) { return "int"; }, "n", "x");
+  bind("kind_of_number", [](double, span<float>) { return "float"; }, "n", "x");
+  bind("count_or_tensor", [](std::uint8_t) { return "int"; }, "n");
+  bind("count_or_tensor", [](span<double>) { return "tensor"; }, "n");
+  bind(
+      "number_beside_tensor",
+      [](std::variant<std::int64_t, double, span<float>> const& x) { return x.index(); }, "x");
   bind("scaled", [](double, span<float>) { return "float32"; }, "factor", "x");
   bind("scaled", [](double, span<double>) { return "float64"; }, "factor", "x");
 }

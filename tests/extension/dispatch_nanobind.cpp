@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "dispatch.hpp"
+#include "result_dtypes.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -41,9 +42,26 @@ struct alias_of_python : virtual_class {
   using virtual_class::virtual_class;
   bool is_alias() const override { return true; }
 };
+
+void add_result_dtypes(nb::module_ m) {
+  result_dtypes::add_functions<nb::callable>([&](char const* name, auto function, auto... extra) {
+    dlbridge::def(m, name, function, extra...);
+  });
+  result_dtypes::add_plain_functions(m);
+  nb::class_<result_dtypes::table> table(m, "Table");
+  table.def(nb::init<>());
+  result_dtypes::add_methods(table);
+  table.def("__iter__", [](nb::object const& self) {
+    auto& own = nb::cast<result_dtypes::table&>(self);
+    return dlbridge::make_iterator(
+        self, 2, [&own](std::size_t) { return own.view(); },
+        dlbridge::returns{dlbridge::library::jax});
+  });
+}
 }  // namespace
 
 void add_dispatch(nb::module_& m) {
+  add_result_dtypes(m.def_submodule("dtypes"));
   nb::class_<dispatch::row> row(m, "Row");
   row.def(nb::init<>());
   dispatch::add_methods(row, nb::is_operator());

@@ -17,10 +17,29 @@
 
 #include "dispatch.hpp"
 #include "registration.hpp"
+#include "result_dtypes.hpp"
 
 namespace py = pybind11;
 
 struct strict {};
+
+namespace {
+void add_result_dtypes(py::module_ m) {
+  result_dtypes::add_functions<py::function>([&](char const* name, auto function, auto... extra) {
+    dlbridge::def(m, name, function, extra...);
+  });
+  result_dtypes::add_plain_functions(m);
+  py::class_<result_dtypes::table> table(m, "Table");
+  table.def(py::init<>());
+  result_dtypes::add_methods(table);
+  table.def("__iter__", [](py::object const& self) {
+    auto& own = self.cast<result_dtypes::table&>();
+    return dlbridge::make_iterator(
+        self, 2, [&own](std::size_t) { return own.view(); },
+        dlbridge::returns{dlbridge::library::jax});
+  });
+}
+}  // namespace
 
 // A caster that throws, in place of a refusal.
 template <>
@@ -34,6 +53,7 @@ struct pybind11::detail::type_caster<strict> : type_caster_base<strict> {
 };
 
 void add_dispatch(py::module_& m) {
+  add_result_dtypes(m.def_submodule("dtypes"));
   py::class_<dispatch::row> row(m, "Row");
   row.def(py::init<>());
   row.def("__repr__", [](dispatch::row const&) { return "<Row 1, 2>"; });
@@ -90,6 +110,23 @@ void add_dispatch(py::module_& m) {
       m, "plain_rows", [](std::vector<dispatch::span<float>> const& x) { return x.size(); },
       py::arg("x"));
   m.def("plain_rows", [](std::string const&) { return "text"; }, py::arg("x"));
+
+  // What pybind11 converts: integers, and variants of numbers alone.
+  using number = std::variant<std::int64_t, double>;
+  dlbridge::def(
+      m, "steps", [](std::int64_t n, dispatch::span<float>) { return n; }, py::arg("n"),
+      py::arg("x"));
+  dlbridge::def(
+      m, "exact_steps", [](std::int64_t n, dispatch::span<float>) { return n; },
+      py::arg("n").noconvert(), py::arg("x"));
+  dlbridge::def(
+      m, "exact_small", [](std::uint8_t n, dispatch::span<float>) { return n; },
+      py::arg("n").noconvert(), py::arg("x"));
+  dlbridge::def(
+      m, "number", [](number n, dispatch::span<float>) { return n; }, py::arg("n"), py::arg("x"));
+  dlbridge::def(
+      m, "exact_number", [](number n, dispatch::span<float>) { return n; },
+      py::arg("n").noconvert(), py::arg("x"));
 
   dlbridge::def(m, "plain_before", [](dispatch::span<float>) { return "float32"; }, py::arg("x"));
   m.def("plain_before", [](std::string const&) { return "text"; }, py::arg("x"), py::prepend());

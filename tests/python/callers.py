@@ -20,7 +20,7 @@ class Library:
     make: Callable[[list[Any], str], Any]
     address: Callable[[Any], int]
     type: str
-    float64: str = "float64"  # the dtype of an imported float64 array; JAX narrows it by default
+    has_float64: bool = True  # by default
 
 
 def from_numpy(call: Callable[[Any, Any], Any]) -> Callable[[list[Any], str], Any]:
@@ -81,7 +81,7 @@ LIBRARIES = {
             from_numpy(lambda _, a: module("jax.numpy").array(a)),
             lambda x: x.unsafe_buffer_pointer(),
             "ArrayImpl",
-            "float32",
+            has_float64=False,
         ),
         Library(
             "tvm_ffi",

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -776,6 +778,61 @@ EXPORTS: dict[str, Any] = {
     "dlbridge, by the exchange table": dlbridge.from_dlpack,
     "a copy": lambda x: dlbridge.from_dlpack(x, copy=True),
 }
+
+
+FRACTIONS = [
+    1.5, np.float32(1.5), np.float16(1.5), np.longdouble(1.5), np.array(1.5), np.float64(1.5),
+    Decimal("1.5"), Fraction(3, 2), dlbridge.as_tensor(memoryview(np.array(1.5))),
+]  # fmt: skip
+if "torch" in PEERS:
+    FRACTIONS.append(importlib.import_module("torch").tensor(1.5))
+
+
+@pytest.mark.parametrize("number", FRACTIONS, ids=lambda x: type(x).__name__)
+def test_no_overload_truncates_a_number(extension: Any, number: Any) -> None:
+    assert extension.kind_of_number(number, FLOATS) == "float"
+    assert extension.kind_of_number(n=number, x=FLOATS) == "float"
+    assert extension.number_beside_tensor(number) == 1
+    with pytest.raises(
+        TypeError, match=r"(?s)count_or_tensor\(\): .*an integer from 0 to 255; got"
+    ):
+        extension.count_or_tensor(Fraction(3, 2))
+
+
+@pytest.mark.parametrize("number", [2, True, np.int8(2), np.uint64(2), np.array(2)], ids=repr)
+def test_an_integer_is_one_for_every_overload(extension: Any, number: Any) -> None:
+    assert extension.kind_of_number(number, FLOATS) == "int"
+    assert extension.count_or_tensor(number) == "int"
+
+
+def test_an_array_of_one_element_is_no_integer(extension: Any) -> None:
+    assert extension.count_or_tensor(np.array([1.5])) == "tensor"
+    for x in (np.array([1.5], "float32"), *([importer("torch")(FLOATS[:1])] * ("torch" in PEERS))):
+        with pytest.raises(TypeError, match=r"got float32\[1\] on cpu: dtype differs"):
+            extension.count_or_tensor(x)
+
+
+@pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
+@pytest.mark.parametrize("number", FRACTIONS, ids=lambda x: type(x).__name__)
+def test_what_pybind11_truncates(number: Any) -> None:
+    """Not a rule of dlbridge: the page on extensions states it, with noconvert() as the remedy."""
+    module: Any = importlib.import_module("extension")
+    if isinstance(number, float):
+        with pytest.raises(TypeError, match="expected an integer from"):
+            module.steps(number, FLOATS)
+        assert module.number(number, FLOATS) == module.exact_number(number, FLOATS) == 1.5
+    else:
+        assert module.steps(number, FLOATS) == module.number(number, FLOATS) == 1
+        with pytest.raises(TypeError, match=r"expected .*; got "):
+            module.exact_number(number, FLOATS)
+    with pytest.raises(TypeError, match="expected an integer from"):
+        module.exact_steps(number, FLOATS)
+    for integer in (2, np.int8(2), np.array(2)):
+        assert module.steps(integer, FLOATS) == module.exact_steps(integer, FLOATS) == 2
+        assert module.exact_number(integer, FLOATS) == 2
+    assert module.exact_small(2, FLOATS) == 2
+    with pytest.raises(TypeError, match="an integer from 0 to 255; got"):
+        module.exact_small(np.int8(2), FLOATS)
 
 
 @pytest.mark.parametrize("export", EXPORTS)

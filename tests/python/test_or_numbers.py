@@ -83,6 +83,26 @@ def test_producers_are_accepted_as_before(extension: Any) -> None:
         extension.copied_numbers(x)  # no conversion
 
 
+HALFWAY = 2**60 + 2**36  # between two floats; the even one is below
+
+
+@pytest.mark.parametrize("below", [HALFWAY, -HALFWAY - 1, 2**100 + 2**76, 10**30])
+def test_an_integer_is_rounded_once(extension: Any, below: int) -> None:
+    """To float32, as an array of int64 is; by way of a double, the even number would be nearest."""
+    for number in (below - 1, below, below + 1):
+        near = np.float32(below)  # with its neighbors, the candidates
+        candidates = [np.nextafter(near, np.float32(to)) for to in (-np.inf, np.inf)] + [near]
+        nearest = min(candidates, key=lambda x: (abs(int(x) - number), int(x.view("u4")) & 1))
+        assert extension.copied_numbers(number) == nearest
+        assert extension.copied_numbers([number, [number][0]]).tolist() == [nearest] * 2
+        if abs(number) < 2**63:
+            assert extension.copied_numbers([np.int64(number)]).tolist() == [nearest]
+            assert np.array(number).astype("float32") == nearest
+            assert extension.copied_numbers([torch.tensor(number)]).tolist() == [nearest]
+    assert extension.copied_numbers(np.uint64(2**63 + 2**39 + 1)) == 2**63 + 2**40
+    assert extension.copied_numbers(np.array(16777217.0, "float64").item()) == 16777216
+
+
 def test_shapes_layouts_and_dtypes(extension: Any) -> None:
     assert extension.sum_points([(1, 2, 3), (1, 0, 0)]) == 322
     assert extension.sum_columns([[1], [2]]) == extension.sum_columns([[1, 9], [2, 9]]) == 21

@@ -103,9 +103,9 @@ class any_argument {
 
   /// Converts the tensor to a Python object of the origin's library, as argument::give.
   /// @return the object, or an empty ref with a Python exception set
-  [[nodiscard]] python::ref give() && noexcept {
+  [[nodiscard]] python::ref give(bool narrows = false) && noexcept {
     python::ref object = object_.release();
-    return object ? std::move(object) : origin_.give(std::move(tensor_));
+    return object ? std::move(object) : origin_.give(std::move(tensor_), narrows);
   }
 
  private:

@@ -195,14 +195,15 @@ class argument {
   [[nodiscard]] managed_tensor release() && noexcept { return std::move(tensor_).release(); }
 
   /// Converts the tensor to a Python object of the origin's library.
+  /// @param narrows whether the result may be rounded, as `narrow` states
   /// @return the object, or an empty ref with a Python exception set
   /// @par Ownership
   /// The object owns the memory afterwards; on failure the tensor is freed.
   /// @par Thread and GIL
   /// The caller holds the GIL.
-  [[nodiscard]] python::ref give() && noexcept {
+  [[nodiscard]] python::ref give(bool narrows = false) && noexcept {
     python::ref object = object_.release();
-    return object ? std::move(object) : origin_.give(std::move(tensor_).release());
+    return object ? std::move(object) : origin_.give(std::move(tensor_).release(), narrows);
   }
 
  private:

@@ -41,9 +41,9 @@ template <class Others>
 class element_giver {
  public:
   // first_argument: the first tensor argument of the call, or null
-  // target: the library that `returns` names, or null
-  element_giver(Others const& others, PyObject* first_argument, library const* target) noexcept
-      : others_(others), first_argument_(first_argument), target_(target) {}
+  // as: as of give_result
+  element_giver(Others const& others, PyObject* first_argument, returns as) noexcept
+      : others_(others), first_argument_(first_argument), as_(as) {}
 
   // Returns an empty ref with an exception set if the element cannot be converted.
   template <class T>
@@ -51,7 +51,7 @@ class element_giver {
     using type = std::decay_t<T>;
     constexpr element_kind kind = kind_of<type>;
     if constexpr (kind == element_kind::tensor) {
-      return python::give_result(std::move(value), first_argument_, target_);
+      return python::give_result(std::move(value), first_argument_, as_);
     } else if constexpr (kind == element_kind::scalar) {
       return ref::steal(scalar<type>::make(value));
     } else if constexpr (kind == element_kind::text) {
@@ -139,7 +139,7 @@ class element_giver {
   template <class T>
   ref give_other(T&& value) const {
     if constexpr (std::is_same_v<std::decay_t<T>, member_view>) {
-      return others_.give_view(value, first_argument_, target_);
+      return others_.give_view(value, first_argument_, as_);
     } else {
       ref object = others_.give(std::move(value));
       if (!object && PyErr_Occurred() == nullptr) {  // nanobind's casters state no reason
@@ -152,7 +152,7 @@ class element_giver {
 
   Others others_;
   PyObject* first_argument_;
-  library const* target_;
+  returns as_;
 };
 }  // namespace detail
 
@@ -160,16 +160,16 @@ class element_giver {
 /// its elements. Each tensor becomes an object of the library that give_result selects.
 /// @param result the container, as an rvalue
 /// @param first_argument the first tensor argument, or null
-/// @param target the library that `returns` names, or null
+/// @param as as of give_result
 /// @param others converts the elements that are neither tensors, numbers nor text
 /// @return the object, or an empty ref with a Python exception set
 /// @par Thread and GIL
 /// The caller holds the GIL.
 template <class Container, class Others = no_other_elements>
-ref give_container(Container&& result, PyObject* first_argument, library const* target,
+ref give_container(Container&& result, PyObject* first_argument, returns as,
                    Others const& others = Others()) {
   static_assert(!std::is_lvalue_reference_v<Container>, "dlbridge: pass the result as an rvalue");
-  detail::element_giver<Others> const giver(others, first_argument, target);
+  detail::element_giver<Others> const giver(others, first_argument, as);
   ref object = giver.give(std::move(result));
   if (!object) {
     error_keeper const pending;  // while the deleters of the other tensors run

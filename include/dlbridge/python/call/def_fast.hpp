@@ -42,7 +42,7 @@ struct fast_record : function_state {
   std::string name{};
   std::vector<std::string> parameter_names{};
   std::string doc{};
-  std::optional<returns> result_library{};
+  returns results{};
   PyMethodDef definition{};
 
   static fast_record& of(PyObject* self) noexcept {
@@ -218,12 +218,12 @@ struct fast_call {
                     "dlbridge: def_fast returns nothing, a number, a tensor or a container of "
                     "tensors");
       fast_record const& record = fast_record::of(self);
-      library const* const target = record.result_library ? &record.result_library->which : nullptr;
       PyObject* const first_argument = first_tensor_in(arguments);
       if constexpr (is_result<type>) {
-        return python::give_result(std::forward<Value>(value), first_argument, target).release();
+        return python::give_result(std::forward<Value>(value), first_argument, record.results)
+            .release();
       } else if constexpr (is_container<type>) {
-        return give_container(std::forward<Value>(value), first_argument, target).release();
+        return give_container(std::forward<Value>(value), first_argument, record.results).release();
       } else {
         return nullptr;
       }
@@ -284,7 +284,7 @@ using fast_function = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyO
 
 DLBRIDGE_COLD inline void add_fast(PyObject* module, char const* name,
                                    std::initializer_list<char const*> parameters, char const* doc,
-                                   std::optional<returns> result_library, fast_function call,
+                                   returns results, fast_function call,
                                    signature_annotations const& annotations) {
   if (parameters.size() > annotations.count) {
     raise(refusal(errc::bad_argument, "at most one name for each parameter", name));
@@ -303,7 +303,7 @@ DLBRIDGE_COLD inline void add_fast(PyObject* module, char const* name,
   }
   record->doc = signature_of(name, record->parameter_names, annotations) +
                 (*doc != '\0' ? std::string("\n\n") + doc : std::string());
-  record->result_library = result_library;
+  record->results = results;
   record->definition = {record->name.c_str(),
                         reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)),
                         METH_FASTCALL | METH_KEYWORDS, record->doc.c_str()};
@@ -322,8 +322,8 @@ template <class Result, class... Parameters>
 struct fast_signature<Result (*)(Parameters...)> {
   template <class Callable>
   static void add(PyObject* module, char const* name, std::initializer_list<char const*> parameters,
-                  char const* doc, std::optional<returns> result_library) {
-    add_fast(module, name, parameters, doc, result_library,
+                  char const* doc, returns results) {
+    add_fast(module, name, parameters, doc, results,
              &fast_call<Callable, Result, Parameters...>::call,
              annotations_of_signature<Result, Parameters...>::get());
   }
@@ -345,7 +345,7 @@ struct fast_signature<Result (*)(Parameters...) noexcept>
 /// @param name the name in Python
 /// @param parameters the names of the parameters; a missing one is arg0, arg1, ...
 /// @param doc the docstring, which follows the signature
-/// @param result_library the library that tensors are returned as
+/// @param results the extra `returns` or `narrow`
 /// @throws python_error with the exception of the module, when the module refuses the function
 /// @throws error bad_argument, when there are more names than parameters, or when the module has a
 ///   function of this name
@@ -354,23 +354,23 @@ struct fast_signature<Result (*)(Parameters...) noexcept>
 template <auto Function, class Translator = detail::plain_translator>
 void def_fast(PyObject* module, char const* name,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
-              std::optional<returns> result_library = {}) {
+              returns results = {}) {
   using target = detail::callable<Translator, detail::constant_callable<Function>>;
   detail::fast_signature<decltype(Function)>::template add<target>(module, name, parameters, doc,
-                                                                   result_library);
+                                                                   results);
 }
 /// The same, for a lambda that captures nothing.
 template <class Lambda, class Translator = detail::plain_translator>
 void def_fast(PyObject* module, char const* name, Lambda lambda,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
-              std::optional<returns> result_library = {}) {
+              returns results = {}) {
   static_assert(std::is_empty_v<Lambda>,
                 "dlbridge: def_fast takes functions and lambdas that capture nothing. Use "
                 "dlbridge::def for one that does");
   using target = detail::callable<Translator, detail::stored_callable<Lambda>>;
   detail::stored_callable<Lambda>::store(std::move(lambda));
   detail::fast_signature<decltype(+std::declval<Lambda>())>::template add<target>(
-      module, name, parameters, doc, result_library);
+      module, name, parameters, doc, results);
 }
 
 }  // namespace python

@@ -67,18 +67,18 @@ inline ref give_indexable(managed_tensor m) noexcept {
 /// @param view the view
 /// @param object the Python object whose memory it is
 /// @param first_argument the object of the first tensor argument of the call, or null
-/// @param target the library that `returns` names, or null
+/// @param as as of give_result
 /// @return the object, or an empty ref with a Python exception set
 /// @throws error if the memory is described wrongly
 /// @par Thread and GIL
 /// The caller holds the GIL.
 inline ref give_view(member_view const& view, PyObject* object, PyObject* first_argument,
-                     library const* target) {
+                     returns as) {
   managed_tensor m = build_on(object_owner(ref::borrow(object)), view.memory());
-  if (target != nullptr) {
-    return give_as(*target, std::move(m));
+  if (as.which) {
+    return give_as(*as.which, std::move(m), as.narrows);
   }
-  return first_argument != nullptr ? origin(first_argument).give(std::move(m))
+  return first_argument != nullptr ? origin(first_argument).give(std::move(m), as.narrows)
                                    : detail::give_indexable(std::move(m));
 }
 

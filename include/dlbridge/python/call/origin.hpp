@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include <dlbridge/device.hpp>
@@ -50,10 +51,11 @@ class origin {
   /// library's from_dlpack, and the from_dlpack of the object's __array_namespace__; without any of
   /// them the result is a Tensor.
   /// @param m the tensor
+  /// @param narrows whether the result may be rounded, as `narrow` states
   /// @return the object, or an empty ref with a Python exception set
   /// @par Ownership
   /// Takes m; on failure m is freed.
-  ref give(managed_tensor m) const noexcept {
+  ref give(managed_tensor m, bool narrows = false) const noexcept {
     detail::export_path const path =
         object_ != nullptr ? detail::export_path_cache::get(object_) : detail::export_path();
     if (PyErr_Occurred() != nullptr) {
@@ -67,8 +69,9 @@ class origin {
     if (path.table) {
       return detail::give_by_table(path.table, std::move(m));
     }
-    return path.function != nullptr ? detail::give_by_function(path, std::move(m))
-                                    : give_own(std::move(m));
+    return path.function != nullptr
+               ? detail::give_by_function(path, std::move(m), {std::nullopt, narrows})
+               : give_own(std::move(m));
   }
 
   /// Allocates a row-major tensor by the library's allocator, or host memory of this library where

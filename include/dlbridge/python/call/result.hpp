@@ -15,16 +15,11 @@
 #include <dlbridge/python/call/detail/export_path.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/returns.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-
-/// An extra argument of def and def_fast. The bound function then returns tensors of one library,
-/// regardless of the libraries of its arguments.
-struct returns {
-  library which;  ///< the library
-};
 
 namespace python {
 namespace detail {
@@ -68,40 +63,39 @@ managed_tensor release(Tensor&& t) noexcept {
 template <class T>
 constexpr bool is_result = detail::result_kind<T>::is_tensor;
 
-/// Converts a C++ result to a Python object of the first of these libraries that applies: `target`,
+/// Converts a C++ result to a Python object of the first of these libraries that applies: `as`,
 /// the origin of a result of type argument, the library of `first_argument`. Without any of them
 /// the object is a Tensor.
 /// @param result the tensor, as an rvalue, or an empty optional for None
 /// @param first_argument the object of the first tensor argument, or null
-/// @param target the library that `returns` names, or null
+/// @param as the library, and whether the result may be rounded
 /// @return the object, or an empty ref with a Python exception set
 /// @par Ownership
 /// The function takes ownership of the tensor, and frees it on failure.
 /// @par Thread and GIL
 /// The caller holds the GIL.
 template <class Result>
-ref give_result(Result&& result, PyObject* first_argument = nullptr,
-                library const* target = nullptr) noexcept {
+ref give_result(Result&& result, PyObject* first_argument = nullptr, returns as = {}) noexcept {
   using type = std::decay_t<Result>;
   static_assert(
       !std::is_lvalue_reference_v<Result>,
       "dlbridge: a tensor is returned by value. Take it by value, and return std::move of it");
   if constexpr (std::is_lvalue_reference_v<Result>) {
     return ref();  // only the assertion is printed
-  } else if (target != nullptr) {
-    return give_as(*target, detail::release(std::forward<Result>(result)));
+  } else if (as.which) {
+    return give_as(*as.which, detail::release(std::forward<Result>(result)), as.narrows);
   } else if constexpr (detail::result_kind<type>::has_origin) {
-    return std::forward<Result>(result).give();
+    return std::forward<Result>(result).give(as.narrows);
   } else {
     managed_tensor m = detail::release(std::forward<Result>(result));
-    return first_argument != nullptr ? origin(first_argument).give(std::move(m))
+    return first_argument != nullptr ? origin(first_argument).give(std::move(m), as.narrows)
                                      : give_own(std::move(m));
   }
 }
 template <class Result>
 ref give_result(std::optional<Result>&& result, PyObject* first_argument = nullptr,
-                library const* target = nullptr) noexcept {
-  return result ? python::give_result(std::move(*result), first_argument, target)
+                returns as = {}) noexcept {
+  return result ? python::give_result(std::move(*result), first_argument, as)
                 : ref::borrow(Py_None);
 }
 

@@ -153,7 +153,7 @@ class tensor_caster {
                   "dlbridge: a tensor_span that is returned would outlive its memory. "
                   "Return an owning tensor (managed_tensor, tensor, argument), or "
                   "dlbridge::member_view from a method, which keeps the object alive");
-    return python::give_result(std::move(result), nullptr, nullptr).release();
+    return python::give_result(std::move(result), nullptr).release();
   }
   template <class Lvalue>
   static nb::handle from_cpp(Lvalue const&, nb::rv_policy, nb::detail::cleanup_list*) noexcept {
@@ -222,11 +222,11 @@ struct type_caster<dlbridge::member_view> {
   static constexpr auto Name = const_name("typing.Any");
   static handle from_cpp(dlbridge::member_view const& view, rv_policy,
                          cleanup_list* call) noexcept {
-    return give(view, call, nullptr, nullptr);
+    return give(view, call, nullptr, {});
   }
   // As dlbridge::python::give_view, for the object of the call.
   static handle give(dlbridge::member_view const& view, cleanup_list* call,
-                     PyObject* first_argument, dlbridge::library const* target) noexcept {
+                     PyObject* first_argument, dlbridge::returns as) noexcept {
     PyObject* const object = call != nullptr ? call->self() : nullptr;
     if (object == nullptr) {
       dlbridge::python::set_error_text(
@@ -236,7 +236,7 @@ struct type_caster<dlbridge::member_view> {
     }
     dlbridge::python::ref result;
     dlbridge::python::guarded(
-        [&] { result = dlbridge::python::give_view(view, object, first_argument, target); });
+        [&] { result = dlbridge::python::give_view(view, object, first_argument, as); });
     return result.release();
   }
 };

@@ -46,13 +46,12 @@ namespace python {
 namespace on_nanobind {
 // An item of an iterator over the tensors of an object.
 template <class Tensor>
-nb::object item_of(Tensor&& value, nb::handle owner, std::optional<returns> const& as) {
-  library const* const target = as ? &as->which : nullptr;
+nb::object item_of(Tensor&& value, nb::handle owner, returns as) {
   ref item;
   if constexpr (std::is_same_v<std::decay_t<Tensor>, member_view>) {
-    item = throwing_pending([&] { return give_view(value, owner.ptr(), nullptr, target); });
+    item = throwing_pending([&] { return give_view(value, owner.ptr(), nullptr, as); });
   } else {
-    item = python::give_result(std::forward<Tensor>(value), nullptr, target);
+    item = python::give_result(std::forward<Tensor>(value), nullptr, as);
   }
   if (!item) {
     throw_pending();
@@ -72,8 +71,9 @@ nb::object item_of(Tensor&& value, nb::handle owner, std::optional<returns> cons
 /// @par Thread and GIL
 /// The caller holds the GIL, and so does every call of at.
 template <class At>
-::nanobind::typed<::nanobind::iterator, ::nanobind::any> make_iterator(
-    ::nanobind::object owner, std::size_t count, At at, std::optional<returns> as = {}) {
+::nanobind::typed<::nanobind::iterator, ::nanobind::any> make_iterator(::nanobind::object owner,
+                                                                       std::size_t count, At at,
+                                                                       returns as = {}) {
   // The class of nanobind::make_iterator would belong to no module, of which CPython from 3.12 on
   // warns, and nanobind ends the process if warnings are errors.
   ::nanobind::handle const map(reinterpret_cast<PyObject*>(&PyMap_Type));

@@ -115,7 +115,7 @@ class tensor_caster {
 
   static py::handle cast(P&& result, py::return_value_policy, py::handle) {
     if constexpr (is_result<P>) {
-      return checked(python::give_result(std::move(result), nullptr, nullptr)).release();
+      return checked(python::give_result(std::move(result), nullptr)).release();
     } else {
       static_assert(
           is_result<P>,
@@ -260,18 +260,18 @@ class type_caster<dlbridge::member_view> {
  public:
   static constexpr auto name = const_name("typing.Any");
   static handle cast(dlbridge::member_view const& view, return_value_policy, handle parent) {
-    return give(view, parent, nullptr, nullptr);
+    return give(view, parent, nullptr, {});
   }
   // As dlbridge::python::give_view, for the parent that pybind11 passes.
   static handle give(dlbridge::member_view const& view, handle parent, PyObject* first_argument,
-                     dlbridge::library const* target) {
+                     dlbridge::returns as) {
     if (!parent) {
       throw type_error(
           "a dlbridge::member_view has no object to keep alive; return it from a method, or "
           "from a function of the object that it is part of, and pass that object by position");
     }
     namespace dp = dlbridge::python;
-    return dp::on_pybind11::checked(dp::give_view(view, parent.ptr(), first_argument, target))
+    return dp::on_pybind11::checked(dp::give_view(view, parent.ptr(), first_argument, as))
         .release();
   }
 };

@@ -24,7 +24,7 @@ inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 /// @param name the name in Python
 /// @param parameters the names of the parameters; a missing one is arg0, arg1, ...
 /// @param doc the docstring, which follows the signature
-/// @param result_library the library that tensors are returned as
+/// @param results the extra `returns` or `narrow`
 /// @throws pybind11::error_already_set with the Python exception, when the module refuses the
 /// function
 /// @throws error as python::def_fast
@@ -33,20 +33,20 @@ inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 template <auto Function>
 void def_fast(pybind11::module_& m, char const* name,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
-              std::optional<returns> result_library = {}) {
+              returns results = {}) {
   python::on_pybind11::throwing_pending([&] {
     python::def_fast<Function, python::on_pybind11::translator>(m.ptr(), name, parameters, doc,
-                                                                result_library);
+                                                                results);
   });
 }
 /// The same, for a lambda that captures nothing.
 template <class Lambda>
 void def_fast(pybind11::module_& m, char const* name, Lambda lambda,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
-              std::optional<returns> result_library = {}) {
+              returns results = {}) {
   python::on_pybind11::throwing_pending([&] {
     python::def_fast<Lambda, python::on_pybind11::translator>(m.ptr(), name, std::move(lambda),
-                                                              parameters, doc, result_library);
+                                                              parameters, doc, results);
   });
 }
 

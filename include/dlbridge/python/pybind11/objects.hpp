@@ -45,12 +45,11 @@ namespace python {
 namespace on_pybind11 {
 // An item of an iterator over the tensors of an object.
 template <class Tensor>
-py::object item_of(Tensor&& value, py::handle owner, std::optional<returns> const& as) {
-  library const* const target = as ? &as->which : nullptr;
+py::object item_of(Tensor&& value, py::handle owner, returns as) {
   if constexpr (std::is_same_v<std::decay_t<Tensor>, member_view>) {
-    return checked(give_view(value, owner.ptr(), nullptr, target));
+    return checked(give_view(value, owner.ptr(), nullptr, as));
   } else {
-    return checked(python::give_result(std::forward<Tensor>(value), nullptr, target));
+    return checked(python::give_result(std::forward<Tensor>(value), nullptr, as));
   }
 }
 }  // namespace on_pybind11
@@ -72,8 +71,7 @@ class DLBRIDGE_LOCAL tensor_iterator : public pybind11::iterator {
 /// @par Thread and GIL
 /// The caller holds the GIL, and so does every call of at.
 template <class At>
-tensor_iterator make_iterator(pybind11::object owner, std::size_t count, At at,
-                              std::optional<returns> as = {}) {
+tensor_iterator make_iterator(pybind11::object owner, std::size_t count, At at, returns as = {}) {
   // Not pybind11::make_iterator: its state is not protected where several threads use one iterator
   // without the GIL, and two threads that use it first register its class twice.
   pybind11::handle const map(reinterpret_cast<PyObject*>(&PyMap_Type));

@@ -190,12 +190,11 @@ class bound_call<Library, F, Guard, Result(Parameters...)> {
     if constexpr (!std::is_same_v<library_result<Library, Result>, Result>) {
       std::decay_t<Result> result =
           guarded_call(forwarded_argument<Library, Parameters>(std::get<Is>(arguments), values)...);
-      library const* const target = record_.result_library ? &*record_.result_library : nullptr;
       PyObject* const first_argument = detail::first_tensor_in(arguments);
       if constexpr (is_result<std::decay_t<Result>>) {
-        return {given(python::give_result(std::move(result), first_argument, target))};
+        return {given(python::give_result(std::move(result), first_argument, record_.results))};
       } else {
-        return {std::move(result), ref::borrow(first_argument), target,
+        return {std::move(result), ref::borrow(first_argument), record_.results,
                 Library::template object_test<Parameters...>()};
       }
     } else {

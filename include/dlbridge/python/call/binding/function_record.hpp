@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <string>
 
 #include <dlbridge/abi.hpp>
@@ -19,6 +19,10 @@ namespace python {
 class overload_call;
 class refusals;
 
+/// What the binding library would convert to accept an argument: nothing, a number that is no
+/// integer to one, or something else.
+enum class conversion : unsigned char { none, other, to_integer };
+
 /// The properties of one C++ function that def bound. Its Python function refers to the record, and
 /// both exist until the process ends.
 /// @par Thread and GIL
@@ -30,7 +34,7 @@ struct function_record {
 
   std::string name;
   ref parameter_names = ref::steal(api<PyList_New>(0));  // bytes; without the self of a method
-  std::optional<library> result_library{};               // as `returns` names it
+  returns results{};                                     // its extras `returns` and `narrow`
   bool is_overloaded = false;
   bool is_method = false;  // the first parameter is the object
   // Adds the reasons why the binding library refused a call before the C++ function could import
@@ -38,10 +42,10 @@ struct function_record {
   void (*add_reasons)(function_record const& self, overload_call* call, refusals& reasons,
                       PyObject* const* args, std::size_t count, PyObject* keywords) = nullptr;
   PyObject* function = nullptr;  // the Python function; borrowed
-  // Whether the binding library takes an object for a parameter without a conversion, or null
-  // where each object that it takes is such; null if no parameter has a test. False with an
-  // exception set for one that ends the call.
-  using exact_test = bool (*)(PyObject*);
+  // What the binding library would convert to take an object for a parameter, or null where it
+  // takes objects only as they are; null if no parameter has a test. Not `none` with an exception
+  // set for one that ends the call.
+  using exact_test = conversion (*)(PyObject*);
   exact_test const* exact_tests = nullptr;
   // Whether the function may accept an object for a tensor parameter, or null where its call tells;
   // null if no parameter has a test.
@@ -67,25 +71,28 @@ struct function_record {
   /// @param args the positional arguments, and then those of the keywords
   /// @param count the number of positional arguments
   /// @param keywords the names of the others, or null
-  /// @return whether the binding library would convert one of the arguments; true with an exception
-  /// set for one that ends the call
-  bool converts(PyObject* const* args, std::size_t count, PyObject* keywords) const noexcept {
+  /// @return what the binding library would convert; not `none` with an exception set for one that
+  /// ends the call
+  conversion find_conversion(PyObject* const* args, std::size_t count,
+                             PyObject* keywords) const noexcept {
+    conversion result = conversion::none;
     if (exact_tests == nullptr) {
-      return false;
+      return result;
     }
-    for (std::size_t i = 0; i < positional_count && i < count; ++i) {
-      if (!is_exact(i, args[i])) {
-        return true;
+    auto const add = [&](std::size_t i, PyObject* object) {
+      bool const has_test = i < parameter_count && exact_tests[i] != nullptr;
+      if (has_test && (result == conversion::none || PyErr_Occurred() == nullptr)) {
+        result = (std::max)(result, exact_tests[i](object));
       }
+    };
+    for (std::size_t i = 0; i < positional_count && i < count; ++i) {
+      add(i, args[i]);
     }
     Py_ssize_t const keyword_count = keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0;
     for (Py_ssize_t k = 0; k < keyword_count; ++k) {
-      PyObject* const object = args[count + static_cast<std::size_t>(k)];
-      if (!is_exact(find_parameter(PyTuple_GET_ITEM(keywords, k)), object)) {
-        return true;
-      }
+      add(find_parameter(PyTuple_GET_ITEM(keywords, k)), args[count + static_cast<std::size_t>(k)]);
     }
-    return false;
+    return result;
   }
 
   /// @return false if a tensor among the positional arguments, which `call` imports, does not fit
@@ -126,9 +133,6 @@ struct function_record {
       ++i;
     }
     return i;
-  }
-  bool is_exact(std::size_t i, PyObject* object) const noexcept {
-    return i >= parameter_count || exact_tests[i] == nullptr || exact_tests[i](object);
   }
 };
 

@@ -51,7 +51,7 @@ template <class R>
 struct returned_value {
   R value;
   ref first_argument;  // as of give_container
-  library const* target;
+  returns as;
   bool (*may_refer_to)(PyObject*);  // whether a view may refer to this object; null: to any
 };
 

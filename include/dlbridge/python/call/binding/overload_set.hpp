@@ -100,22 +100,23 @@ class overload_set : public function_state {
       return nullptr;
     }
     auto const size = static_cast<std::size_t>(count);
-    // As in pybind11, candidates for which an argument is converted are tried last.
+    // As in pybind11, candidates for which an argument is converted are tried last; but none for
+    // which a float would be truncated.
     bool left_out = false;
     for (bool const converts : {false, true}) {
       Py_ssize_t i = 0;
       for (candidate const* each = set.first_.get(); each != nullptr; each = each->next.get()) {
         bool done = false;
-        bool const is_converted = each->record->converts(args, size, keywords);
-        if (is_converted && PyErr_Occurred() != nullptr) {
+        conversion const needed = each->record->find_conversion(args, size, keywords);
+        if (needed != conversion::none && PyErr_Occurred() != nullptr) {
           return nullptr;
         }
-        bool const is_tried = is_converted == converts;
+        bool const is_tried = needed == (converts ? conversion::other : conversion::none);
         if (is_tried && each->record->may_accept(state, args, size)) {
           result = state.try_candidate(i, each->function.get(), *each->record, args, size, keywords,
                                        done);
         } else if (is_tried || !converts) {
-          left_out = left_out || !is_tried;
+          left_out = left_out || needed == conversion::other;
           done = !state.leave_out(i);
         }
         if (done) {

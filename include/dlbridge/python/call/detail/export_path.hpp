@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include <dlbridge/builder.hpp>
@@ -13,6 +14,7 @@
 #include <dlbridge/exchange.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/call/detail/numpy_arrays.hpp>
+#include <dlbridge/python/call/returns.hpp>
 #include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
@@ -26,21 +28,6 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
-/// The libraries that `returns` can name.
-enum class library : std::uint8_t {
-  dlbridge,  ///< its Tensor
-  numpy,
-  torch,
-  jax,
-  tensorflow,
-  cupy,
-  tvm_ffi,
-  dpnp,
-  dpctl,
-  paddle,
-  mlx,
-};
-
 namespace python {
 
 /// One row for each top-level package of each library except dlbridge.
@@ -52,12 +39,16 @@ struct library_row {
   bool takes_capsule;    // whether function accepts a capsule only
   char const* empty;     // the allocator (shape, dtype), or null to allocate by build_empty
   char const* type;      // the class with an exchange table in module, or null
+  // What its callers do to receive results of 64 bits, which it stores in 32 bits; may be empty.
+  // Null if it keeps every dtype.
+  char const* wider = nullptr;
 };
+constexpr char const* jax_wider = "Call jax.config.update(\"jax_enable_x64\", True)";
 DLBRIDGE_LOCAL inline constexpr library_row library_rows[] = {
     {library::numpy, "numpy", "numpy", "from_dlpack", false, "empty", nullptr},
     {library::torch, "torch", "torch", "from_dlpack", false, nullptr, "Tensor"},
-    {library::jax, "jax", "jax.dlpack", "from_dlpack", false, nullptr, nullptr},
-    {library::jax, "jaxlib", "jax.dlpack", "from_dlpack", false, nullptr, nullptr},
+    {library::jax, "jax", "jax.dlpack", "from_dlpack", false, nullptr, nullptr, jax_wider},
+    {library::jax, "jaxlib", "jax.dlpack", "from_dlpack", false, nullptr, nullptr, jax_wider},
     {library::tensorflow, "tensorflow", "tensorflow.experimental.dlpack", "from_dlpack", true,
      nullptr, nullptr},
     {library::cupy, "cupy", "cupy", "from_dlpack", false, "empty", nullptr},
@@ -65,7 +56,7 @@ DLBRIDGE_LOCAL inline constexpr library_row library_rows[] = {
     {library::dpnp, "dpnp", "dpnp", "from_dlpack", false, nullptr, nullptr},
     {library::dpctl, "dpctl", "dpctl.tensor", "from_dlpack", false, nullptr, nullptr},
     {library::paddle, "paddle", "paddle.utils.dlpack", "from_dlpack", true, nullptr, nullptr},
-    {library::mlx, "mlx", "mlx.core", "array", false, nullptr, nullptr},
+    {library::mlx, "mlx", "mlx.core", "array", false, nullptr, nullptr, ""},
 };
 
 namespace detail {
@@ -105,6 +96,7 @@ struct export_path {
   bool is_torch = false;                 // which ends the process for negative strides
 
   bool takes_capsule() const noexcept { return row != nullptr && row->takes_capsule; }
+  char const* wider() const noexcept { return row != nullptr ? row->wider : ""; }
   // The caches never release the function. Free-threaded builds do not cache.
   void set_function(ref found) noexcept {
     function = found.get();
@@ -282,14 +274,15 @@ inline ref give_by_table(exchange_table table, managed_tensor m) noexcept {
 
 // Converts a tensor by NumPy's C API, or else by from_dlpack.
 // @pre path.function is not null.
-inline ref give_by_function(export_path const& path, managed_tensor m) noexcept {
+inline ref give_by_function(export_path const& path, managed_tensor m, returns as) noexcept {
   if (path.arrays != nullptr && m) {
     ref array = path.arrays->give(m);
     if (array || !m) {
       return array;
     }
   }
-  bool const is_read_only = m && m.view().read_only();
+  std::optional<tensor_view> const built = m ? std::optional(m.view()) : std::nullopt;
+  bool const is_read_only = built && built->read_only();
   ref producer;
   if (path.takes_capsule()) {
     managed_tensor legacy;
@@ -308,6 +301,9 @@ inline ref give_by_function(export_path const& path, managed_tensor m) noexcept 
     set_error(refusal(errc::read_only, "writable memory, as the library of the result requires",
                       "read-only memory", "Return a copy, such as copy_of(view)"));
     set_cause(cause.get());
+  }
+  if (object && built && path.wider() != nullptr) {
+    return keep_values(std::move(object), producer.get(), *built, as, path.wider());
   }
   return object;
 }
@@ -363,12 +359,13 @@ inline ref give_own(managed_tensor m) noexcept {
 /// Converts a tensor to an object of a library, which is imported if necessary.
 /// @param which the library
 /// @param m the tensor
+/// @param narrows whether the result may be rounded, as `narrow` states
 /// @return the object, or an empty ref with the exception of the import or of the library set
 /// @par Ownership
 /// Takes m; on failure m is freed.
 /// @par Thread and GIL
 /// The caller holds the GIL.
-inline ref give_as(library which, managed_tensor m) noexcept {
+inline ref give_as(library which, managed_tensor m, bool narrows = false) noexcept {
   library_row const* const row = detail::find_library(which);
   if (row == nullptr) {
     return give_own(std::move(m));
@@ -385,7 +382,7 @@ inline ref give_as(library which, managed_tensor m) noexcept {
   // A table orders no streams, which from_dlpack of the library does.
   return path.table && path.table.can_import() && m && m.view().device() == cpu
              ? detail::give_by_table(path.table, std::move(m))
-             : detail::give_by_function(path, std::move(m));
+             : detail::give_by_function(path, std::move(m), {which, narrows});
 }
 
 }  // namespace python

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -76,6 +77,25 @@ DLBRIDGE_NOINLINE inline bool load_double(PyObject* object, double& out) noexcep
   }
   refuse_number(object, "a float");
   return false;
+}
+
+// Moves a double half way between two floats to the side of the integer that it rounds, as a second
+// rounding, to float, would take the even one. False with an exception set on failure.
+DLBRIDGE_NOINLINE inline bool round_to_odd(PyObject* object, double& value) noexcept {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  if ((bits & 0x1FFFFFFF) != 0x10000000 || !PyIndex_Check(object)) {
+    return true;
+  }
+  ref const exact = ref::steal(api<PyNumber_Index>(object));
+  ref const rounded = exact ? ref::steal(api<PyLong_FromDouble>(value)) : ref();
+  int const below = rounded ? api<PyObject_RichCompareBool>(exact.get(), rounded.get(), Py_LT) : -1;
+  int const differs =
+      below == 0 ? api<PyObject_RichCompareBool>(exact.get(), rounded.get(), Py_GT) : below;
+  if (differs > 0) {
+    value = std::nextafter(value, below > 0 ? -HUGE_VAL : HUGE_VAL);
+  }
+  return suppress_exception();  // of an array with a fraction
 }
 }  // namespace detail
 
@@ -164,7 +184,8 @@ struct scalar<T, std::enable_if_t<std::is_floating_point_v<T>>> {
       return true;
     }
     double value = -1.0;
-    bool const done = detail::load_double(object, value);
+    bool const done = detail::load_double(object, value) &&
+                      (sizeof(T) == sizeof value || detail::round_to_odd(object, value));
     out = static_cast<T>(value);
     return done;
   }

@@ -268,8 +268,8 @@ struct type_caster<dlbridge::python::binding::returned_value<R>> {
     namespace dp = dlbridge::python;
     dp::ref object;
     dp::guarded([&] {
-      object = dp::give_container(std::move(result.value), result.first_argument.get(),
-                                  result.target, dp::on_nanobind::result_casters(policy, call));
+      object = dp::give_container(std::move(result.value), result.first_argument.get(), result.as,
+                                  dp::on_nanobind::result_casters(policy, call));
     });
     return object.release();
   }

@@ -123,9 +123,9 @@ struct DLBRIDGE_LOCAL result_casters : element_casters {
         nb::detail::type_caster_base<T>::from_cpp(std::move(value), nb::rv_policy::move, nullptr)
             .ptr());
   }
-  ref give_view(member_view const& view, PyObject* first_argument, library const* target) const {
+  ref give_view(member_view const& view, PyObject* first_argument, returns as) const {
     return ref::steal(
-        nb::detail::make_caster<member_view>::give(view, call, first_argument, target).ptr());
+        nb::detail::make_caster<member_view>::give(view, call, first_argument, as).ptr());
   }
 };
 

@@ -84,7 +84,7 @@ class record_writer {
     } else if constexpr (std::is_same_v<Extra, nb::is_operator>) {
       record.is_operator = true;
     } else if constexpr (std::is_same_v<Extra, returns>) {
-      record.result_library = extra.which;
+      record.results.add(extra);
     }
   }
   template <class Extra>

@@ -163,7 +163,7 @@ class type_caster<dlbridge::python::binding::returned_value<R>> {
     namespace dp = dlbridge::python;
     dp::on_pybind11::result_casters const others{policy, parent, result.may_refer_to};
     return dp::on_pybind11::checked(dp::give_container(std::move(result.value),
-                                                       result.first_argument.get(), result.target,
+                                                       result.first_argument.get(), result.as,
                                                        others))
         .release();
   }

@@ -120,14 +120,14 @@ struct DLBRIDGE_LOCAL result_casters : element_casters {
                           std::move(value), py::return_value_policy::move, py::handle())
                           .ptr());
   }
-  ref give_view(member_view const& view, PyObject* first_argument, library const* target) const {
+  ref give_view(member_view const& view, PyObject* first_argument, returns as) const {
     if (parent && may_refer_to != nullptr && !may_refer_to(parent.ptr())) {
       throw py::type_error(
           "a dlbridge::member_view refers to an object that was converted for this call only; "
           "pass an object of the class itself");
     }
     return ref::steal(
-        py::detail::type_caster<member_view>::give(view, parent, first_argument, target).ptr());
+        py::detail::type_caster<member_view>::give(view, parent, first_argument, as).ptr());
   }
 };
 

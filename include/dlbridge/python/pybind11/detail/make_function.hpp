@@ -73,7 +73,7 @@ void add_extra(function_record& record, Extra const& extra) {
   } else if constexpr (std::is_same_v<Extra, py::is_method>) {
     record.is_method = true;
   } else if constexpr (std::is_same_v<Extra, returns>) {
-    record.result_library = extra.which;
+    record.results.add(extra);
   }
 }
 
@@ -99,14 +99,20 @@ constexpr bool has_exact_test = !binding::is_imported<call_traits, P> &&
 
 template <class P>
 constexpr function_record::exact_test exact_test_of() noexcept {
-  if constexpr (has_exact_test<P>) {
+  if constexpr (detail::is_bounded<std::decay_t<P>>) {
+    return [](PyObject* object) noexcept {
+      return is_integer<std::decay_t<P>>(object) ? conversion::none : conversion::to_integer;
+    };
+  } else if constexpr (has_exact_test<P>) {
     return [](PyObject* object) noexcept {
       try {
-        return detail::call_function(
+        bool const is_exact = detail::call_function(
             [&] { return py::detail::make_caster<P>().load(py::handle(object), false); });
+        return is_exact ? conversion::none : conversion::other;
       } catch (...) {
         translator::translate();
-        return suppress_exception();  // the call of the function throws again
+        suppress_exception();  // the call of the function throws again
+        return conversion::other;
       }
     };
   } else {

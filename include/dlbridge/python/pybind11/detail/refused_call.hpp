@@ -14,6 +14,7 @@
 #include <dlbridge/python/call/binding/refused_call.hpp>
 #include <dlbridge/python/call/container_argument.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
+#include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/error.hpp>
@@ -41,6 +42,17 @@ bool accepts(PyObject* object, bool convert) {
 constexpr char const* caster_headers =
     "<pybind11/stl.h>, <pybind11/complex.h>, <pybind11/functional.h> or <pybind11/chrono.h>?";
 
+// Whether an object is an integer of type T, or T is no type of integers. Overloads take no other
+// number for one, which pybind11 would truncate.
+template <class T>
+bool is_integer(PyObject* object) noexcept {
+  if constexpr (detail::is_bounded<T>) {
+    T number{};
+    return scalar<T>::load(object, number) || (suppress_exception(), false);
+  }
+  return true;
+}
+
 // Checks an argument for a parameter of type P, which may be a container of tensors.
 template <class P, bool IsContainer>
 DLBRIDGE_COLD void check_argument(refusals& reasons, refused_argument const& argument) {
@@ -62,7 +74,8 @@ DLBRIDGE_COLD void check_argument(refusals& reasons, refused_argument const& arg
     }
   } else if constexpr (!std::is_same_v<P, py::detail::value_and_holder>) {
     try {
-      if (accepts<P>(argument.object, argument.converts)) {
+      if (accepts<P>(argument.object, argument.converts) &&
+          (argument.call == nullptr || is_integer<P>(argument.object))) {
         return;
       }
       detail::set_mismatch_of<P>(argument.expected, argument.object, caster_headers);
