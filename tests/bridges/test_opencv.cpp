@@ -2,6 +2,7 @@
 // bridges/opencv.hpp: export of Mats, and import of tensors as Mats that borrow or own.
 #include <dlbridge/bridges/opencv.hpp>
 #include <dlbridge/bridges/std.hpp>
+#include <dlbridge/copy.hpp>
 
 #include <vector>
 
@@ -152,6 +153,14 @@ TEST_F(OpencvImport, OneMessageListsEveryMismatch) {
             "supports; got "
             "int64[2, 3] on cuda:0, read-only: dtype, device, writability differ. Pass a "
             "writable copy: also a const Mat gives writable memory to its copies");
+}
+
+TEST_F(OpencvImport, ACopyOfReadOnlyMemoryIsAccepted) {
+  make_read_only();
+  EXPECT_NE(refusal<cv::Mat>().find("Pass a writable copy: also a const Mat gives writable memory"),
+            std::string::npos);
+  dlbridge::managed_tensor const copied = dlbridge::copy_of(view());
+  EXPECT_EQ(as<cv::Mat>(copied.view()).cols, 3);
 }
 
 TEST_F(OpencvImport, RanksAndExtentsBeyondTheLimitsOfOpencvAreRefused) {

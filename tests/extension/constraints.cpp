@@ -18,6 +18,17 @@ void add(binder& functions, char const* name) {
   functions.add(name, [](Parameter x) { return address_of(x); });
 }
 
+template <class T>
+void add_sum(binder& functions, char const* name) {
+  functions.add(name, [](dlbridge::convert<T, shape<dynamic_extent>> const& x) {
+    double total = 0;
+    for (std::int64_t i = 0; i < x.extent(0); ++i) {
+      total += static_cast<double>(x(i));
+    }
+    return total;
+  });
+}
+
 }  // namespace
 
 void add_constraints(py::module_& m) {
@@ -41,4 +52,8 @@ void add_constraints(py::module_& m) {
                                                                                 "aligned_256");
   add<tensor_span<float, shape<dynamic_extent, 3>, dlbridge::row_major, dlbridge::aligned<256>>>(
       functions, "all");
+  add<dlbridge::argument<float const, dlbridge::dynamic_rank, dlbridge::converted,
+                         dlbridge::anywhere>>(functions, "converted_anywhere");
+  add_sum<float>(functions, "sum_as_float32");
+  add_sum<std::int32_t>(functions, "sum_as_int32");
 }

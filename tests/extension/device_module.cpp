@@ -118,6 +118,10 @@ PYBIND11_MODULE(plain_device_extension, m) {
   });
   dlbridge::def(m, "address_of",
                 [](borrowed_on_device x) { return reinterpret_cast<std::uintptr_t>(x.data()); });
+  dlbridge::def(m, "like", [](on_device x) { return x.empty_like<std::uint8_t>(); });
+  dlbridge::def(m, "into", [](on_device, borrowed_on_device out) {
+    return reinterpret_cast<std::uintptr_t>(out.data());
+  });
   dlbridge::def(m, "stream_of", [](on_device x) {
     return reinterpret_cast<std::uintptr_t>(x.stream().native_handle());
   });

@@ -87,6 +87,12 @@ void add_dispatch(nb::module_& m) {
       m, "take_row",
       [](std::unique_ptr<dispatch::row> x, dispatch::span<float>) { return *x->values; }, "x"_a,
       "y"_a);
+  using any_row = std::unique_ptr<dispatch::row, nb::deleter<dispatch::row>>;
+  dlbridge::def(
+      m, "take_any_row", [](any_row x, dispatch::span<float>) { return *x->values; }, "x"_a, "y"_a);
+  dlbridge::def(
+      m, "read_row", [](dispatch::row const& x, dispatch::span<float>) { return *x.values; }, "x"_a,
+      "y"_a);
   nb::class_<dispatch::keeper>(m, "Keeper")
       .def("typed_extents", &dispatch::keeper::typed_extents)
       .def("any_extents", &dispatch::keeper::any_extents);

@@ -169,13 +169,18 @@ void add_results(py::module_& m) {
   dlbridge::def(
       m, "as_ndarray", [](dlbridge::managed_tensor x) { return x; }, py::arg("x"),
       dlbridge::returns{library::numpy});
+  auto const backwards = [](span_to_read x) {
+    std::vector<float> values(x.data(), x.data() + x.extent(0));
+    float* const last = values.data() + x.extent(0) - 1;
+    return dlbridge::build_on(std::move(values),
+                              dlbridge::description::of(last, {x.extent(0)}, {-1}));
+  };
+  dlbridge::def(m, "backwards", backwards, py::arg("x"));
   dlbridge::def(
-      m, "backwards",
-      [](span_to_read x) {
-        std::vector<float> values(x.data(), x.data() + x.extent(0));
-        float* const last = values.data() + x.extent(0) - 1;
-        return dlbridge::build_on(std::move(values),
-                                  dlbridge::description::of(last, {x.extent(0)}, {-1}));
+      m, "copied_backwards",
+      [backwards](span_to_read x) {
+        dlbridge::managed_tensor const result = backwards(x);
+        return dlbridge::copy_of(result);
       },
       py::arg("x"));
   dlbridge::def(

@@ -28,6 +28,7 @@ REQUIREMENTS = {
     "test_nanobind_extension.py": "numpy",
     "test_moved_extensions.py": "numpy",
     "test_visible_classes.py": "numpy",
+    "test_remedies.py": "numpy",
     "test_nanobind_stubs.py": "nanobind",
     "test_inspect_producers.py": "numpy",
     "test_inspect_torch.py": "torch",

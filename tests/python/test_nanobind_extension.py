@@ -288,7 +288,7 @@ def test_a_view_of_a_member_keeps_its_object_alive() -> None:
     del scaler
     gc.collect()
     assert [np.asarray(each).tolist() for each in views] == [[5, 2]] * 4
-    with pytest.raises(TypeError, match="has no object to keep alive"):
+    with pytest.raises(TypeError, match="has no object to keep alive; return it from a method"):
         extension.view_of_nothing()
 
 

@@ -568,6 +568,9 @@ TEST(OrderAcrossRuntimes, HandleOfAnUnknownRuntimeIsRefused) {
             "Order the streams yourself, and pass stream=-1");
   EXPECT_EQ(refusal_of([&] { return order_after(stream_ref::default_of(dlbridge::cpu), sycl), 0; }),
             refusal_of([&] { return host_wait(sycl), 0; }));
+  dlbridge::stream_request request;
+  EXPECT_TRUE(dlbridge::try_read_stream(sycl.device(), -1, request).ok());
+  EXPECT_FALSE(request.ordered);
   host_wait(stream_ref::default_of(device(kDLOneAPI, 0)));
 }
 

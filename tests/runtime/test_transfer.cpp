@@ -724,6 +724,41 @@ TEST_P(Transfer, UnsupportedDevicesAndStreamsAreRefused) {
 INSTANTIATE_TEST_SUITE_P(Runtimes, Transfer,
                          ::testing::Values(runtime_kind::cuda, runtime_kind::hip), runtime_name);
 
+TEST_P(Transfer, TheDriverOfAnotherRuntimeIsRefused) {
+  bytes data = random_bytes(64);
+  elements const sixteen = row_major({16});
+  DLTensor const t = sixteen.at(data.data(), dlbridge::cpu);
+  auto const with = [&](auto const* driver) {
+    return transfer(*driver, sixteen.view(t), runtime.device(), runtime.new_stream());
+  };
+  std::string const text = runtime.device().type == kDLCUDA
+                               ? refusal_of([&] { return with(dlbridge::hip()); })
+                               : refusal_of([&] { return with(dlbridge::cuda()); });
+  EXPECT_NE(text.find("Leave the driver out, and dlbridge selects it"), std::string::npos) << text;
+  managed_tensor const there = transfer(sixteen.view(t), runtime.device(), runtime.new_stream());
+  EXPECT_EQ(there.view().device(), runtime.device());
+}
+
+TEST(TransferAcrossRuntimes, CopiesThroughTheCpu) {
+  simulated_runtime& cuda = simulated_runtime::of(runtime_kind::cuda);
+  simulated_runtime& hip = simulated_runtime::of(runtime_kind::hip);
+  cuda.begin();
+  hip.begin();
+  bytes data = random_bytes(64);
+  elements const sixteen = row_major({16});
+  DLTensor const t = sixteen.at(data.data(), dlbridge::cpu);
+  stream_ref const stream = cuda.new_stream();
+  managed_tensor const on_cuda = transfer(sixteen.view(t), cuda.device(), stream);
+  std::string const text = refusal_of([&] { return transfer(on_cuda, hip.device(), stream); });
+  EXPECT_NE(text.find("Copy through the CPU, or request a copy from the producer"),
+            std::string::npos)
+      << text;
+  managed_tensor const on_host = transfer(on_cuda, dlbridge::cpu, stream);
+  managed_tensor const on_hip = transfer(on_host, hip.device(), hip.new_stream());
+  managed_tensor const back = transfer(on_hip, dlbridge::cpu, hip.new_stream());
+  EXPECT_EQ(flat(back.view()), data);
+}
+
 TEST(TransferOnTheHost, NeedsNoDriver) {
   bytes data = random_bytes(64);
   elements const sixteen = row_major({16});

@@ -172,7 +172,8 @@ TEST(TensorView, MutableDataRefusesReadOnlyMemory) {
   EXPECT_EQ(refusal_of([&] { return constant.mutable_data(); }),
             "read_only: expected writable memory; got read-only memory: writability differs. Read "
             "it by data(), or copy it with copy_of");
-  EXPECT_NE(constant.data(), dlbridge::copy_of(constant).view().mutable_data());
+  dlbridge::managed_tensor const copied = dlbridge::copy_of(constant);
+  EXPECT_NE(copied.view().mutable_data(), constant.data());
 }
 
 TEST(TensorView, IsConvertedToAStructThatDescribesTheSameElements) {

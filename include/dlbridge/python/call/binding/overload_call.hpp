@@ -237,6 +237,9 @@ class overload_call {
       PyObject* const reason = PyList_GET_ITEM(lines, i + 1);
       bool const is_last = i + 2 == PyList_GET_SIZE(lines) ||
                            api<PyUnicode_Compare>(reason, PyList_GET_ITEM(lines, i + 3)) != 0;
+      if (PyErr_Occurred() != nullptr) {
+        return;
+      }
       text = ref::steal(api<PyUnicode_FromFormat>("%U\n%zd. %U%s%V", text.get(), i / 2 + 1,
                                                   PyList_GET_ITEM(lines, i), is_last ? "\n  " : "",
                                                   is_last ? reason : nullptr, ""));
