@@ -198,7 +198,8 @@ def test_an_array_that_has_moved(driver: Driver) -> None:
 
 def test_a_result_where_no_library_allocates(driver: Driver) -> None:
     x = DeviceArray(driver.buffer(4), driver.stream())
-    refused("Take the result as an argument of its own", lambda: device_extension.like(x))
+    advice = "For the author: take the result as an argument of its own"
+    refused(advice, lambda: device_extension.like(x))
     out = DeviceArray(driver.buffer(4), driver.stream())
     assert device_extension.into(x, out) == out.buffer.address
 

@@ -727,7 +727,8 @@ def test_an_object_that_its_class_created_is_refused_with_the_reason() -> None:
     expected = (
         r"take_row\(\): argument 'x': expected an object of nanobind_extension\.Row that C\+\+ "
         r"created and can own; got one that its class created in Python, or that was passed on "
-        r"before\. Declare the parameter as std::unique_ptr<T, nb::deleter<T>>, or as a reference"
+        r"before\. For the author: declare the parameter as std::unique_ptr<T, nb::deleter<T>>, or "
+        r"as a reference"
     )
     row = extension.Row()
     with pytest.raises(TypeError, match=expected):
@@ -872,6 +873,8 @@ def test_a_read_only_result(extension: Any) -> None:
     if JAX_IS_VERSIONED:
         assert extension.constants(jax.numpy.ones(3)).tolist() == [1, 2]
         return
-    with pytest.raises(BufferError, match="Return a copy, such as copy_of") as raised:
+    with pytest.raises(
+        BufferError, match="For the author: return a copy, such as copy_of"
+    ) as raised:
         extension.constants(jax.numpy.ones(3))
     assert "expected writable memory" in str(raised.value.__cause__)

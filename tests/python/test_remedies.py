@@ -664,7 +664,7 @@ ELSEWHERE = {
     ],
     "tests/python/test_extension_torch.py": [
         "Call its resolve_neg() first",
-        "Return a copy, such as copy_of(view)",
+        "For the author: return a copy, such as copy_of(view)",
     ],
     "tests/python/test_nanobind_extension.py": [
         "a dlbridge::member_view has no object to keep alive; return it from a method"
@@ -673,8 +673,8 @@ ELSEWHERE = {
         "a dlbridge::member_view refers to an object that was converted for this call only; pass "
         "an object of the class itself",
         "expected an object of %U that C++ created and can own; got one that its class created "
-        "in Python, or that was passed on before. Declare the parameter as std::unique_ptr<T, "
-        "nb::deleter<T>>, or as a reference",
+        "in Python, or that was passed on before. For the author: declare the parameter as "
+        "std::unique_ptr<T, nb::deleter<T>>, or as a reference",
     ],
     "tests/python/test_interpreters.py": [
         "this module uses dlbridge, which does not support subinterpreters: import it in the "
@@ -700,7 +700,7 @@ ELSEWHERE = {
         "A stream and its context must exist until the call returns. A reset of the device "
         "destroys both",
         "Pass a device that the runtime has; ordinals start at 0",
-        "Take the result as an argument of its own",
+        "For the author: take the result as an argument of its own",
         "The array has moved; export it again",
         "Its author calls dlbridge::use_devices() where the module is made; until then pass "
         "stream=-1 and order the streams yourself",

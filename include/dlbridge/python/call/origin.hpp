@@ -119,7 +119,7 @@ class origin {
       }
     } else if (!is_host_accessible(where)) {
       report r = refusal(errc::device_mismatch, "an allocator for ", Py_TYPE(object_)->tp_name,
-                         "Take the result as an argument of its own");
+                         "For the author: take the result as an argument of its own");
       append_name(r.expected, where);
       set_error(r);
     } else {

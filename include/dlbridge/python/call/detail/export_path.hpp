@@ -146,7 +146,8 @@ inline bool accept_strides(bool is_torch, managed_tensor& m) noexcept {
   }
   if (is_negative) {
     set_error(refusal(errc::layout_mismatch, "strides of 0 and above, as PyTorch requires",
-                      name_of(m.view()).c_str(), "Return a copy, such as copy_of(view)"));
+                      name_of(m.view()).c_str(),
+                      "For the author: return a copy, such as copy_of(view)"));
     error_keeper const pending;
     m = managed_tensor();
   }
@@ -299,7 +300,7 @@ inline ref give_by_function(export_path const& path, managed_tensor m, returns a
   if (!object && is_read_only && PyErr_ExceptionMatches(PyExc_BufferError) != 0) {
     ref const cause = take_exception();
     set_error(refusal(errc::read_only, "writable memory, as the library of the result requires",
-                      "read-only memory", "Return a copy, such as copy_of(view)"));
+                      "read-only memory", "For the author: return a copy, such as copy_of(view)"));
     set_cause(cause.get());
   }
   if (object && built && path.wider() != nullptr) {

@@ -38,8 +38,9 @@ DLBRIDGE_COLD inline void set_not_transferable(PyObject* expected) noexcept {
   if (expected != nullptr) {
     api<PyErr_Format>(PyExc_TypeError,
                       "expected an object of %U that C++ created and can own; got one that its "
-                      "class created in Python, or that was passed on before. Declare the "
-                      "parameter as std::unique_ptr<T, nb::deleter<T>>, or as a reference",
+                      "class created in Python, or that was passed on before. For the author: "
+                      "declare the parameter as std::unique_ptr<T, nb::deleter<T>>, or as a "
+                      "reference",
                       expected);
   }
 }
