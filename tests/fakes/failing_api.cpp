@@ -234,7 +234,8 @@ char const* const kept[] = {
     "Py*_Check", "Py_Is*", "_Py_IsFinalizing", "Py_GetVersion", "PyBool_FromLong",
     "PyBuffer_IsContiguous", "PyBuffer_Release", "PyCapsule_IsValid", "PyDict_GetItemString",
     "PyDict_Next", "PyFrame_*", "PyModuleDef_Init", "PyObject_CheckBuffer",
-    "PyObject_HasAttrString", "PyObject_Init", "PySlice_AdjustIndices", "PyType_IsSubtype",
+    "PyObject_HasAttrString", "PyObject_Init", "PySlice_AdjustIndices", "PyType_GetFlags",
+    "PyType_IsSubtype",
     "PyUnicode_CompareWithASCIIString", "_PyObject_GetDictPtr", "_PyType_Lookup*",
     // They release a reference or memory, or allocate memory that the caller must check.
     "_Py_Dealloc", "PyMem_*", "PyObject_Calloc", "PyObject_ClearWeakRefs", "PyObject_Free",
