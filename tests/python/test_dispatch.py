@@ -786,9 +786,9 @@ EXPORTS: dict[str, Any] = {
 }
 
 
-FRACTIONS = [
+FRACTIONS: list[Any] = [
     1.5, np.float32(1.5), np.float16(1.5), np.longdouble(1.5), np.array(1.5), np.float64(1.5),
-    Decimal("1.5"), Fraction(3, 2), dlbridge.as_tensor(memoryview(np.array(1.5))),
+    Decimal("1.5"), Fraction(3, 2), dlbridge.from_dlpack(np.array(1.5)),
 ]  # fmt: skip
 if "torch" in PEERS:
     FRACTIONS.append(importlib.import_module("torch").tensor(1.5))

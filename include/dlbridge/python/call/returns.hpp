@@ -65,17 +65,17 @@ namespace python::detail {
 // of the same kind with fewer bits lacks, or rounds to infinity; or -1.
 inline std::int64_t find_lost(tensor_view const& view, int bits) noexcept {
   dtype const type = view.dtype();
+  bool const is_integer = dlbridge::detail::is_integer(type);
+  std::uint64_t const lowest = type.code == kDLInt ? std::uint64_t{1} << (bits - 1) : 0;  // negated
   std::int64_t const words = type.bits / 64;  // in an element: two in a complex number
   std::int64_t const count = view.count() * words;
+  auto const* const data = static_cast<char const*>(view.data());
   for (std::int64_t i = 0; i < count; ++i) {
     std::uint64_t word = 0;
-    std::memcpy(&word, static_cast<char const*>(view.data()) + i * 8, sizeof word);
+    std::memcpy(&word, data + i * 8, sizeof word);
     std::uint64_t const magnitude = word << 1 >> 1;  // of a double, from 2^128 - 2^103 to infinity
-    bool const is_lost =
-        type.code == kDLInt    ? (word + (std::uint64_t{1} << (bits - 1))) >> bits != 0
-        : type.code == kDLUInt ? word >> bits != 0
-                               : magnitude >= 0x47EFFFFFF0000000 && magnitude < 0x7FF0000000000000;
-    if (is_lost) {
+    if (is_integer ? (word + lowest) >> bits != 0
+                   : magnitude >= 0x47EFFFFFF0000000 && magnitude < 0x7FF0000000000000) {
       return i / words;
     }
   }

@@ -303,7 +303,8 @@ inline ref give_by_function(export_path const& path, managed_tensor m, returns a
                       "read-only memory", "For the author: return a copy, such as copy_of(view)"));
     set_cause(cause.get());
   }
-  if (object && built && path.wider() != nullptr) {
+  bool const is_kept = path.row != nullptr && built && built->dtype().bits < 64;
+  if (object && built && path.wider() != nullptr && !is_kept) {
     return keep_values(std::move(object), producer.get(), *built, as, path.wider());
   }
   return object;
