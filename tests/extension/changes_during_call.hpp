@@ -137,9 +137,9 @@ void add(Bind bind) {
   add_container<std::vector<tensor<double const>>>(bind, "vector_of_tensors");
   add_container<std::vector<or_numbers<convert<double>>>>(bind, "vector_of_or_numbers");
   add_container<std::vector<std::vector<argument<double const>>>>(bind, "nested_vector");
-  add_container<std::array<tensor<double const>, 2>>(bind, "array");
-  add_container<std::tuple<tensor<double const>, later>>(bind, "tuple");
-  add_container<std::map<std::string, any_tensor>>(bind, "map");
+  add_container<std::array<tensor<double const>, 2>>(bind, "array_of_two");
+  add_container<std::tuple<tensor<double const>, later>>(bind, "tuple_of_two");
+  add_container<std::map<std::string, any_tensor>>(bind, "map_of_any");
   add_container<std::variant<double, tensor<double const>>>(bind, "variant");
   add_container<std::vector<std::variant<double, tensor_span<double const>>>>(bind,
                                                                               "vector_of_variants");

@@ -76,9 +76,9 @@ KINDS = {
     "vector_of_tensors": Kind(False, in_list),
     "vector_of_or_numbers": Kind(False, in_list),
     "nested_vector": Kind(False, nested),
-    "array": Kind(False, in_pair),
-    "tuple": Kind(False, in_pair),
-    "map": Kind(False, in_dict),
+    "array_of_two": Kind(False, in_pair),
+    "tuple_of_two": Kind(False, in_pair),
+    "map_of_any": Kind(False, in_dict),
     "variant": Kind(False, alone),
     "vector_of_variants": Kind(True, in_list),
     "optional_vector": Kind(False, in_list),
@@ -142,10 +142,12 @@ ARRAY_CHANGES: dict[str, tuple[Callable[[Any], object], str, str]] = {
 
 def can_set_data() -> bool:
     """Whether NumPy is so old that x.data = ... moves an array."""
-    try:
-        of_data(np.ones(SIZE))
-    except AttributeError:
-        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            of_data(np.ones(SIZE))
+        except AttributeError:
+            return False
     return True
 
 
@@ -305,7 +307,7 @@ def read_anew(case: Case) -> str:
         return NOW
     if case.kind == "variant":
         return REFUSED  # by the overload that takes any argument, whose import is shared
-    takes_float32 = case.kind in ("map", "vector_of_or_numbers")
+    takes_float32 = case.kind in ("map_of_any", "vector_of_or_numbers")
     return NOW if takes_float32 and case.way == "dtype" else DIFFERS
 
 

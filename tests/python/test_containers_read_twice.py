@@ -68,8 +68,8 @@ class Resizing:
         return iter([1.0])
 
 
-def assert_extent_is_current(call: Callable[[], int]) -> None:
-    if IS_BORROWED:
+def assert_extent_is_current(call: Callable[[], int], *, is_tried_twice: bool = False) -> None:
+    if IS_BORROWED or is_tried_twice:
         assert call() == 4
     else:  # the ndarray was imported by __dlpack__: NumPy before 2.1, or Python without the GIL
         assert_is_refused(call)
@@ -82,7 +82,11 @@ def assert_is_refused(call: Callable[[], object]) -> None:
 
 def test_a_container_is_confirmed_after_later_arguments(extension: Any) -> None:
     x = np.zeros(1_000_000, "float32")
-    assert_extent_is_current(lambda: extension.extent_after([x], Resizing(x)))
+    # nanobind tries its overloads twice, and reads the container anew.
+    assert_extent_is_current(
+        lambda: extension.extent_after([x], Resizing(x)),
+        is_tried_twice=extension.__name__ == "nanobind_extension",
+    )
 
 
 class Moves:

@@ -149,8 +149,8 @@ def calls_of(module: str, way: str) -> list[tuple[Any, Any]]:
         calls += [
             (functions.vector_of_tensors, lambda x, y: [x, y]),
             (functions.nested_vector, lambda x, y: [[x, y], [y]]),
-            (functions.tuple, lambda x, y: (x, y)),
-            (functions.map, lambda x, y: {"x": x, "y": y}),
+            (functions.tuple_of_two, lambda x, y: (x, y)),
+            (functions.map_of_any, lambda x, y: {"x": x, "y": y}),
             (functions.vector_of_variants, lambda x, y: [x, y]),
         ]
     return calls
