@@ -143,4 +143,32 @@ ROWS = [
         found_by=("C-02",),
         fixed_in="0.12.0",
     ),
+    Defect(
+        "jax-immutable-written",
+        "jax",
+        SEEN,
+        "writable",
+        "permitted",
+        (t.READ_ONLY_IGNORED,),
+        "Immutable arrays are exported in legacy capsules, which have no read-only flag.",
+        "Consumers of legacy capsules can change an array that its library never changes.",
+        "Pass dlbridge.from_dlpack(x, readonly=True), or a copy to those that write.",
+        """
+        import jax.numpy, ctypes_tensors
+        x = jax.numpy.array([1.0, 2.0, 3.0])
+        data = ctypes_tensors.contents(x.__dlpack__()).tensor.data
+        ctypes_tensors.C.c_float.from_address(data).value = 9
+        print(x.tolist())
+        """,
+        "[9.0, 2.0, 3.0]",
+        """
+        import dlbridge
+        import jax.numpy
+        x = jax.numpy.array([1.0, 2.0, 3.0])
+        assert dlbridge.from_dlpack(x, readonly=True).readonly
+        """,
+        remark="No sentence forbids the export of read-only memory in a legacy capsule.",
+        found_by=("inspect",),
+        seen_as=r"read-only: writable: .*its legacy capsule cannot be marked",
+    ),
 ]

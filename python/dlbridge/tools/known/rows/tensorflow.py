@@ -201,4 +201,32 @@ ROWS = [
         """,
         found_by=("P-05",),
     ),
+    Defect(
+        "tensorflow-immutable-written",
+        "tensorflow",
+        SEEN,
+        "writable",
+        "permitted",
+        (t.READ_ONLY_IGNORED,),
+        "Immutable tensors are exported in legacy capsules, which have no read-only flag.",
+        "Consumers of legacy capsules can change an array that its library never changes.",
+        "Pass dlbridge.from_dlpack(x, readonly=True), or a copy to those that write.",
+        """
+        import tensorflow, ctypes_tensors
+        x = tensorflow.constant([1.0, 2.0, 3.0])
+        data = ctypes_tensors.contents(x.__dlpack__()).tensor.data
+        ctypes_tensors.C.c_float.from_address(data).value = 9
+        print(x.numpy().tolist())
+        """,
+        "[9.0, 2.0, 3.0]",
+        """
+        import dlbridge
+        import tensorflow
+        x = tensorflow.constant([1.0, 2.0, 3.0])
+        assert dlbridge.from_dlpack(x, readonly=True).readonly
+        """,
+        remark="No sentence forbids the export of read-only memory in a legacy capsule.",
+        found_by=("inspect",),
+        seen_as=r"read-only: writable: .*its legacy capsule cannot be marked",
+    ),
 ]
