@@ -177,7 +177,7 @@ class Record:
 
 
 def test_containers_are_as_loud_as_with_an_array() -> None:
-    _, t = pair()
+    t: Any = pair()[1]
     objects = np.array([None, 1], dtype=object)
     objects[0] = t
     called = mock.Mock()
@@ -238,7 +238,8 @@ def test_a_dtype_equals_all_names_of_it() -> None:
 
 
 def test_a_device_equals_all_names_of_it() -> None:
-    cpu, cuda = dlbridge.device("cpu"), dlbridge.device("cuda:1")
+    cpu: Any = dlbridge.device("cpu")
+    cuda: Any = dlbridge.device("cuda:1")
     jax_like = type("Device", (), {"platform": "gpu", "id": 1})()
     for own, same in ((cpu, "cpu"), (cpu, "cpu:0"), (cpu, (1, 0)), (cuda, (2, 1)),
                       (dlbridge.device("cuda"), "cuda"), (cuda, jax_like)):  # fmt: skip
@@ -286,7 +287,8 @@ ARRAYS = {
 @pytest.mark.parametrize("kind", ARRAYS)
 def test_flags_are_those_of_the_array(kind: str) -> None:
     t = dlbridge.as_tensor(ARRAYS[kind])
-    own, expected = t.flags, np.asarray(t).flags
+    own: Any = t.flags
+    expected: Any = np.asarray(t).flags
     assert {name for name in dir(expected) if name[0] != "_"} - {"setflags"} == set(FLAGS)
     assert {n: getattr(own, n) for n in FLAGS} == {n: getattr(expected, n) for n in FLAGS}
     assert {key: own[key] for key in KEYS} == {key: expected[key] for key in KEYS}

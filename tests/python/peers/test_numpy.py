@@ -298,7 +298,7 @@ def test_a_refusal_of_a_derived_class_stays() -> None:
     def refuse(self: Any, **keywords: Any) -> Any:
         raise BufferError("by the class")
 
-    x = np.zeros(2, ">f4").view(type("Derived", (np.ndarray,), {"__dlpack__": refuse}))
+    x: Any = np.zeros(2, ">f4").view(type("Derived", (np.ndarray,), {"__dlpack__": refuse}))
     with pytest.raises(BufferError, match=r"^by the class$"):
         dlbridge.from_dlpack(x)
 
