@@ -367,7 +367,7 @@ def test_the_remedy_of_the_refusal(module: str) -> None:
     functions = importlib.import_module(module).changes.by_def
     x = np.ones(SIZE)
     last = Number(lambda: x.resize(0, refcheck=False))
-    with pytest.raises(TypeError, match=r"while another argument was imported\. Pass a copy"):
+    with pytest.raises(TypeError, match=r"while another argument was imported\. Pass a copy of it"):
         functions.tensor(x, last)
     x = np.ones(SIZE)
     last = Number(lambda: x.resize(0, refcheck=False))

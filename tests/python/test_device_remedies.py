@@ -48,6 +48,8 @@ def test_values_on_a_device(driver: Driver) -> None:
     assert t.to("cpu").tolist() == [0, 1, 2, 3]
     refused("Copy it first, with t.to('cpu').numpy()", lambda: t.numpy())
     assert t.to("cpu").numpy().tolist() == [0, 1, 2, 3]
+    refused("compare a copy on the CPU, as t.to('cpu').numpy() == x", lambda: t == 1)
+    assert (t.to("cpu").numpy() == 1).tolist() == [False, True, False, False]
     refused("Copy it to the host first", lambda: memoryview(t))
     assert bytes(memoryview(t.to("cpu"))) == BYTES.tobytes()
     for function in (bool, pickle.dumps):

@@ -452,12 +452,12 @@ def buffers_of_other_dtypes(refused: Refused) -> None:
         assert bytes(memoryview(remedied)) == t.tobytes()
 
 
-@remedy("View it as another dtype, with t.view(...), or convert it first")
+@remedy("View it as another dtype, with dlbridge.from_dlpack(x).view(...), or convert it first")
 def numpy_arrays_of_unknown_dtypes(refused: Refused) -> None:
     t = dlbridge.from_dlpack(Producer(dtype=(2, 32, 2)))
     with mock.patch.dict(sys.modules, ml_dtypes=types.ModuleType("ml_dtypes")):
         refused(lambda: t.numpy())
-    assert t.view("float32").numpy().shape == (2, 6)
+    assert dlbridge.from_dlpack(t).view("float32").numpy().shape == (2, 6)
 
 
 @remedy("Install ml_dtypes, or convert it first")
@@ -640,8 +640,43 @@ def texts_with_advice() -> Iterator[str]:
                 yield text
 
 
-# For authors of C++, and for devices: the test that refuses, and then executes the remedy.
+# Whose tests evaluate the expression in the message.
+EVALUATED = {
+    "tests/python/peers/test_numpy.py": [
+        "Pass a compact copy, as numpy.array(x) makes it",
+        "Pass a field, as x[x.dtype.names[0]].copy(), or numpy.frombuffer(x.tobytes(), 'u1')",
+        "Pass its integers, x.astype('i8')",
+        "Pass its integers, x.view('i8')",
+        "Pass its numbers, as x.astype('f8')",
+        "Pass numbers for its texts, as numpy.unique(x, return_inverse=True)[1]",
+        "Pass x.astype('c16')",
+        "Pass x.astype('f8')",
+        "Pass x.astype(x.dtype.newbyteorder('='))",
+    ],
+}
+# For authors of C++, for devices, and for libraries that not every environment has: the test that
+# refuses, and then executes the remedy.
 ELSEWHERE = {
+    "tests/unit/test_builder.cpp": [
+        "Name the owner, build_on(std::move(owner), describe(view)); or state borrows in its "
+        "array_traits, if the caller keeps the memory valid"
+    ],
+    "tests/python/peers/test_numpy.py": ["Pass the capsule that its to_dlpack() returns"],
+    "tests/python/peers/test_paddle.py": [
+        "Call the function under paddle.no_grad(), or pass x.detach()"
+    ],
+    "tests/python/test_changes_during_call.py": ["Pass a copy of it"],
+    "tests/python/test_device_visible_classes.py": [
+        "Copy it first, with dlbridge.from_dlpack(x, device='cpu') or, from NumPy 2.1 on, "
+        "numpy.from_dlpack(x, device='cpu')"
+    ],
+    "tests/python/test_result_dtypes.py": [
+        'Call jax.config.update("jax_enable_x64", True)',
+        "Pass numpy.asarray of the argument",
+    ],
+    "tests/python/test_visible_classes.py": [
+        "Name the owner in def_dlpack: dlbridge::shares<&owner>()"
+    ],
     "tests/unit/test_remedies.cpp": [
         "Build a versioned tensor, copy it, or pass read_only_policy::drop",
         "Build a versioned tensor",
@@ -663,6 +698,7 @@ ELSEWHERE = {
         "Leave the driver out, and dlbridge selects it",
     ],
     "tests/python/test_extension_torch.py": [
+        "Call the function under torch.no_grad(), or pass x.detach()",
         "Call its resolve_neg() first",
         "For the author: return a copy, such as copy_of(view)",
     ],
@@ -740,7 +776,8 @@ def test_every_advice_of_the_sources_has_a_test() -> None:
     executed = {each for each, _ in REMEDIES}
     elsewhere = {each for texts in ELSEWHERE.values() for each in texts}
     argued = {each for texts in NOT_EXECUTED.values() for each in texts}
-    listed = executed | elsewhere | argued
+    evaluated = {each for texts in EVALUATED.values() for each in texts}
+    listed = executed | evaluated | elsewhere | argued
     found = {text.replace('\\"', '"') for text in texts_with_advice()}
     assert sorted(found - listed) == [], "texts of the sources in no table"
     assert sorted(listed - found) == [], "texts of the tables in no source"

@@ -203,8 +203,10 @@ def test_without_an_owner_the_object_is_kept(visible: Any) -> None:
 
 def test_copies_that_do_not_share(visible: Any) -> None:
     for use in (np.from_dlpack, np.asarray, dlbridge.from_dlpack):
-        with pytest.raises(ValueError, match="copies of the array that share its memory"):
+        with pytest.raises(ValueError, match="copies of the array that share its mem") as raised:
             use(visible.CopiedSamples(3))
+        assert "Name the owner in def_dlpack: dlbridge::shares<&owner>()" in str(raised.value)
+        assert use(visible.OwnedSamples(3)) is not None  # which names its owner
 
 
 # Operators.

@@ -122,7 +122,8 @@ DLBRIDGE_NOINLINE inline ref keep_values(ref object, PyObject* producer, tensor_
   }
   bounded_text<240> advice(wider);
   if (!as.which) {
-    advice.append(advice.empty() ? "Pass" : ", or pass").append(" numpy.asarray of the argument");
+    advice.append(advice.empty() ? "Pass numpy.asarray of the argument"
+                                 : ", or pass numpy.asarray of the argument");
   }
   why.advice = advice.empty() ? nullptr : advice.c_str();
   object = ref();

@@ -57,7 +57,7 @@ DLBRIDGE_COLD inline PyObject* compare_tensor(PyObject* self, PyObject* other, i
       self, other,
       elements == 2 ? "import both with from_dlpack() of one library, and compare them there"
       : !is_host_accessible(view.device())
-          ? "import it with from_dlpack() of a library of its device, and compare it there"
+          ? "compare a copy on the CPU, as t.to('cpu').numpy() == x"
       : is_packed ? "compare t.tolist()"
                   : "compare an array, as numpy.asarray(t) == x");
 }
