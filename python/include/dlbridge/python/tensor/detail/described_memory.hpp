@@ -20,7 +20,7 @@
 #include <dlbridge/stream.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // Reads the stream of a __cuda_array_interface__, and orders the stream that the caller named, if
@@ -103,5 +103,5 @@ inline managed_tensor consume_described(PyObject* object, PyObject* named,
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -8,7 +8,7 @@
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // Whether as_tensor() reads an object that is no producer. A lookup that raises counts as none.
@@ -61,5 +61,5 @@ DLBRIDGE_COLD inline char const* remedy_for_import(PyObject* object) noexcept {
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

@@ -15,7 +15,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // What elements an object has that == could compare: 2 for an array or a scalar of a library, 1 for
@@ -63,5 +63,5 @@ DLBRIDGE_COLD inline PyObject* compare_tensor(PyObject* self, PyObject* other, i
 }
 }  // namespace detail
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

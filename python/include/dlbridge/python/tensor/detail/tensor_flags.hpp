@@ -16,7 +16,7 @@
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // The bits of ndarray.flags.num that an array on the memory of a Tensor may have. It owns no
@@ -168,5 +168,5 @@ inline PyObject* get_flags(PyObject* self, void*) noexcept {
 }  // namespace detail
 
 }  // namespace python
-}  // namespace DLBRIDGE_ABI
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge
