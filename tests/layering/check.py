@@ -111,6 +111,9 @@ STATIC_BY_PYTHON = re.compile(r"\bstatic [^;(){}]*?(\w+) = (?:ref::\w+\()?api<")
 # min and max are macros where a file includes windows.h first, unless parentheses follow.
 MACRO_CALL = re.compile(r"\b(min|max)\(")
 GUARD = "python/api.hpp"  # defines api and decref
+# Functions of python/ and runtime/ use state of their module: the loader would merge those of
+# several modules.
+VISIBLE_NAMESPACE = "inline namespace DLBRIDGE_ABI {"
 
 MAX_LINES = 400  # of a header
 
@@ -258,6 +261,8 @@ def faults(headers: dict[str, Header]) -> list[str]:
             f"{header.name}: calls {name} where it may be a macro; write ({name})"
             for name in macro_calls(header)
         ]
+        if header.name.startswith(("python/", "runtime/")) and VISIBLE_NAMESPACE in header.text:
+            result.append(f"{header.name}: opens the namespace DLBRIDGE_ABI without DLBRIDGE_LOCAL")
         result += [
             f"{header.name}: may not include <{name}>"
             for name in header.foreign

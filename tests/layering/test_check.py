@@ -76,6 +76,11 @@ class Planted(unittest.TestCase):
         )
         self.assert_one(headers, "python/error.hpp", "PyObject_IsTrue", "api<>")
 
+    def test_a_visible_function_for_python(self) -> None:
+        text = header(None) + "inline namespace DLBRIDGE_ABI {\n"
+        self.assert_one(self.read(python__error=text), "python/error.hpp", "DLBRIDGE_LOCAL")
+        self.assertEqual(check.faults(self.read(error=header("foundation") + text[-31:])), [])
+
     def test_a_static_variable_that_python_initializes(self) -> None:
         headers = self.read(
             python__error=header(None) + "void f() { static PyObject* x = api<Py_X>(); }"
