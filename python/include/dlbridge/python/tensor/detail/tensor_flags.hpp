@@ -12,6 +12,7 @@
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/requirement.hpp>
 #include <dlbridge/view.hpp>
 
