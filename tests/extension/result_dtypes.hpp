@@ -53,21 +53,21 @@ void add_functions(Bind bind) {
   bind("moved", moved);
   bind("like", like);
   bind("like_narrow", like, dlbridge::narrow);
-  bind("tuple", [](any_argument const& other, any_tensor const& values) {
+  bind("in_tuple", [](any_argument const& other, any_tensor const& values) {
     return std::tuple<managed_tensor, int>(copied(other, values), 1);
   });
   bind(
-      "tuple_narrow",
+      "in_tuple_narrow",
       [](any_argument const& other, any_tensor const& values) {
         return std::tuple<managed_tensor, int>(copied(other, values), 1);
       },
       dlbridge::narrow);
-  bind("list", [](any_argument const& other, any_tensor const& values) {
+  bind("in_list", [](any_argument const& other, any_tensor const& values) {
     std::vector<any_argument> result;
     result.push_back(like(other, values));
     return result;
   });
-  bind("dict", [](any_argument const& other, any_tensor const& values) {
+  bind("in_dict", [](any_argument const& other, any_tensor const& values) {
     std::map<std::string, managed_tensor> result;
     result["values"] = copied(other, values);
     return result;

@@ -70,11 +70,16 @@ def stubs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # What pybind11 and its stub generator themselves write: *args without types, a list without its
-# elements, the __eq__ of an operator and the __hash__ of a class that has one.
+# elements, a callable without its parameters, the __eq__ of an operator and the __hash__ of a class
+# that has one; from CPython 3.12 on __buffer__, and no result of a method of Python's C API.
 OWN_FORMS = """[mypy]
 [mypy-extension.members]
 disable_error_code = no-untyped-def, type-arg, override, assignment
+[mypy-extension.dtypes]
+disable_error_code = type-arg
 [mypy-extension.packs]
+disable_error_code = no-untyped-def
+[mypy-extension.visible]
 disable_error_code = no-untyped-def
 """
 if not DEVICE:

@@ -84,7 +84,7 @@ PATHS: dict[str, Callable[[Any, Any, Any], Any]] = {
     **{
         name: by_name(name)
         for name in (
-            "managed", "moved", "like", "tuple", "list", "dict", "optional", "variant",
+            "managed", "moved", "like", "in_tuple", "in_list", "in_dict", "optional", "variant",
             "overloaded", "plain", "fast",
         )
     },
@@ -148,7 +148,7 @@ def test_a_position_is_that_of_the_result(dtypes: Any, caller: str, order: Any) 
         dtypes.managed_narrow(like, values)
 
 
-NARROWING = ["managed_narrow", "like_narrow", "tuple_narrow", "fast_narrow"]
+NARROWING = ["managed_narrow", "like_narrow", "in_tuple_narrow", "fast_narrow"]
 
 
 @pytest.mark.parametrize("name", NARROWING)

@@ -168,8 +168,9 @@ class imported_tensor {
     imported_tensor now;
     now.flags_ = 0;
     if (type.has_table && type.exchange.can_lend()) {
-      return type.exchange.try_lend(object, now.tensor_) &&
-             detail::has_same_elements(now.view(), view());
+      return type.exchange.try_lend(object, now.tensor_)
+                 ? detail::has_same_elements(now.view(), view())
+                 : suppress_exception();  // __dlpack__ exported what the table refuses
     }
     bool const is_buffer = type.dlpack == nullptr && PyObject_CheckBuffer(object) != 0;
     if (!is_buffer && !detail::exports_fields(type, object)) {

@@ -7,6 +7,7 @@ They are independent of the object's exports, so that the exports can be compare
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
 from typing import Any, Callable
 
@@ -47,7 +48,10 @@ def _number(x: Any) -> Number:
         raise Masked
     if isinstance(x, (str, bytes)):
         raise NoNumbers(f"an element is {x!r:.20}")
-    return float(x)
+    try:
+        return operator.index(x)  # float() rounds an integer above 2**53
+    except Exception:
+        return float(x)
 
 
 def _at(values: Any, index: tuple[int, ...]) -> Any:
