@@ -58,8 +58,8 @@ DLBRIDGE_LOCAL bool add_dlpack(PyTypeObject* type, char const* const (&docs)[4])
 }
 // The docstrings with the signature that inspect.signature reads, as nanobind's stubgen does.
 constexpr char const* docs_to_inspect[] = {
-    "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-    "A capsule with the array's memory, which keeps the memory alive.",
+    ("__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+     "A capsule with the array's memory, which keeps the memory alive."),
     "__dlpack_device__($self, /)\n--\n\nThe device of the memory, (type, id).",
     "__array__($self, /, dtype=None, copy=None)\n--\n\nA NumPy array on the memory.",
     "__iter__($self, /)\n--\n\nAn iterator over the rows of the array."};

@@ -87,14 +87,14 @@ DLBRIDGE_LOCAL void def_dlpack(pybind11::class_<T, Extra...>& bound_class,
   auto* const type = reinterpret_cast<PyTypeObject*>(bound_class.ptr());
   // The docstrings have pybind11's form, which stub generators read.
   constexpr char const* docs[] = {
-      "__dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | None = None, "
-      "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> typing.Any\n\n"
-      "A capsule with the array's memory, which keeps the memory alive.",
+      ("__dlpack__(self, *, stream: typing.Any = None, max_version: tuple[int, int] | None = None, "
+       "dl_device: tuple[int, int] | None = None, copy: bool | None = None) -> typing.Any\n\n"
+       "A capsule with the array's memory, which keeps the memory alive."),
       "__dlpack_device__(self) -> tuple[int, int]\n\nThe device of the memory, (type, id).",
-      "__array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any\n\n"
-      "A NumPy array on the memory.",
-      "__iter__(self) -> collections.abc.Iterator[typing.Any]\n\n"
-      "An iterator over the rows of the array."};
+      ("__array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any\n\n"
+       "A NumPy array on the memory."),
+      ("__iter__(self) -> collections.abc.Iterator[typing.Any]\n\n"
+       "An iterator over the rows of the array.")};
   if (!python::detail::add_dlpack<operations>(type, docs)) {
     throw pybind11::error_already_set();
   }
