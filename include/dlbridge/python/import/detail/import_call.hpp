@@ -309,8 +309,9 @@ class import_call {
       capsule = request_again();
     }
     copies_here_ = copies_here_ && capsule;
-    return capsule ? receive(std::move(capsule))
-                   : own_refused_ndarray(type_, producer_, copy() == copy_policy::always);
+    return capsule   ? receive(std::move(capsule))
+           : moves() ? managed_tensor()  // the refusal of a move
+                     : own_refused_ndarray(type_, producer_, copy() == copy_policy::always);
   }
 
   managed_tensor receive(ref capsule) noexcept {
