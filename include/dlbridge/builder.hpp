@@ -198,9 +198,14 @@ managed_tensor build_as(Owner&& owner, description const& first, Describe descri
 template <class T, class = void>
 constexpr bool is_view_type = false;
 template <class T>
-constexpr bool is_view_type<T, std::void_t<decltype(std::declval<T const&>().data())>> =
-    std::is_trivially_destructible_v<T> && !borrows<T> &&
-    !std::is_const_v<std::remove_pointer_t<decltype(std::declval<T const&>().data())>>;
+constexpr bool is_view_type<T, std::void_t<decltype(std::declval<T const&>().data())>> = [] {
+  using element = std::remove_pointer_t<decltype(std::declval<T const&>().data())>;
+  if constexpr (std::is_trivially_destructible_v<T> && !std::is_const_v<element>) {
+    return !borrows<T>;  // not of other types, so that a missing array_traits is reported once
+  } else {
+    return false;
+  }
+}();
 template <class T>
 constexpr bool is_view_type<std::shared_ptr<T>> = is_view_type<std::remove_const_t<T>>;
 
@@ -252,13 +257,15 @@ template <class Owner>
                 "the owner, build_on(std::move(owner), dlbridge::describe(view)); or state borrows "
                 "in its array_traits, if the caller keeps the memory valid");
   if constexpr (is_taken && !is_view) {  // otherwise Clang reports further errors
-    // Before prepare, so that a missing specialisation is reported once.
+    static_assert(sizeof(array_traits<Owner>) != 0);  // a missing one is reported here, and once
     auto const describe = [](Owner& array) noexcept { return dlbridge::describe(array); };
     dlbridge::prepare(owner);
     description const first = describe(owner);
-    if constexpr (std::is_trivially_destructible_v<Owner> && !detail::borrows<Owner>) {
-      detail::require_elements(first.data != nullptr, std::addressof(owner), sizeof(owner),
-                               first.data);
+    if constexpr (std::is_trivially_destructible_v<Owner>) {
+      if constexpr (!detail::borrows<Owner>) {
+        detail::require_elements(first.data != nullptr, std::addressof(owner), sizeof(owner),
+                                 first.data);
+      }
     }
     return detail::build_as(std::forward<Owner>(owner), first, describe, kind, policy);
   } else {
