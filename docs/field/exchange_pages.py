@@ -115,9 +115,9 @@ def failures(field: Field) -> Iterator[str]:
     yield "## Lost without an error\n"
     yield (
         f"{len(silent)} causes of {sum(len(each.exchanges) for each in silent)} failing exchanges: "
-        "read-only memory arrives as writable, or another dtype arrives, and nobody is told. A "
-        "library without read-only arrays should ignore the mark, so it violates no rule; its user "
-        "must not write.\n"
+        "read-only memory arrives as writable, or another dtype arrives, without a warning or an "
+        "error. A library without read-only arrays should ignore the mark, so it violates no rule; "
+        "its user must not write.\n"
     )
     yield from table(HEAD, map(_cause, silent))
     yield "## Refusals\n"

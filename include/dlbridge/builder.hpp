@@ -221,8 +221,7 @@ inline void require_elements(bool inside, void const* owner, std::size_t bytes,
                          "Name the owner, build_on(std::move(owner), describe(view)); or state "
                          "borrows in its array_traits, if the caller keeps the memory valid")
                : refusal(errc::bad_argument,
-                         "elements that stay where they are when their owner "
-                         "moves",
+                         "elements that stay where they are when their owner moves",
                          "the address of elements in the owner itself",
                          "Pass a std::unique_ptr or a std::shared_ptr of it"));
 }
@@ -256,7 +255,7 @@ template <class Owner>
                 "dlbridge: a view frees no memory, so that a tensor built of it would dangle. Name "
                 "the owner, build_on(std::move(owner), dlbridge::describe(view)); or state borrows "
                 "in its array_traits, if the caller keeps the memory valid");
-  if constexpr (is_taken && !is_view) {  // otherwise Clang reports further errors
+  if constexpr (is_taken && !is_view) {               // otherwise Clang reports further errors
     static_assert(sizeof(array_traits<Owner>) != 0);  // a missing one is reported here, and once
     auto const describe = [](Owner& array) noexcept { return dlbridge::describe(array); };
     dlbridge::prepare(owner);

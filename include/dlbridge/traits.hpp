@@ -147,7 +147,7 @@ struct description {
 /// calls must return the same rank.
 ///
 /// build refuses a T that frees nothing and has its elements elsewhere: a view, whose tensor would
-/// dangle. With borrows, the author states that whoever creates the view keeps the memory valid.
+/// dangle. borrows = true states that the caller of build keeps the memory of the view valid.
 ///
 /// prepare is called before each export, and may throw, such as raise(refusal(...)) for an array
 /// that DLPack cannot describe. It may evaluate an array whose elements are computed when they are

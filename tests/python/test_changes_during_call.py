@@ -19,6 +19,8 @@ import numpy as np
 import pytest
 from cpython_build import FREE_THREADED
 
+import foreign
+
 IS_BORROWED = not FREE_THREADED and np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 CHANGED = "a tensor that stays as it is during the call"
 MODULES = [name for name in ("extension", "nanobind_extension") if importlib.util.find_spec(name)]
@@ -372,3 +374,22 @@ def test_the_remedy_of_the_refusal(module: str) -> None:
     x = np.ones(SIZE)
     last = Number(lambda: x.resize(0, refcheck=False))
     assert functions.tensor(x.copy(), last) == SIZE
+
+
+class Refused(Producer):
+    """Has a table that refuses its objects, so that __dlpack__ is called."""
+
+    __dlpack_c_exchange_api__ = foreign.exchange_capsule(
+        foreign.exchange_table(failing=["lend", "give"])
+    )
+
+
+@pytest.mark.parametrize("way", BINDINGS)
+@pytest.mark.parametrize("kind", ["tensor", "argument"])
+@pytest.mark.parametrize("module", MODULES)
+def test_a_table_that_refuses_a_later_argument(module: str, kind: str, way: str) -> None:
+    function = getattr(getattr(importlib.import_module(module).changes, way), kind)
+    x = np.ones(SIZE)
+    with pytest.raises((TypeError, BufferError), match=CHANGED):
+        function(x, Refused(lambda: x.resize(0, refcheck=False)))
+    assert function(np.ones(SIZE), Refused(lambda: None)) == SIZE

@@ -32,7 +32,7 @@ REFUSED: dict[str, tuple[Any, str, list[Any]]] = {
     "times": (np.array([1, 2], "m8[ms]"), "dates or times", [1, 2]),
     "long double": (np.array([1.5], "g"), "long doubles", [1.5]),
     "complex long double": (np.array([1.5j], "G"), "pairs of long doubles", [1.5j]),
-    "objects": (np.array([1, 2.5], "O"), "objects of Python", [1, 2.5]),
+    "objects": (np.array([1, 2.5], "O"), "references to Python objects", [1, 2.5]),
     "records": (PACKED, "records", [1, 3]),
     "field of packed records": (PACKED["f1"], "A stride is no multiple of an element", [2.5, 4.5]),
 }

@@ -19,9 +19,8 @@ struct call_operator {
   static_assert(
       sizeof(F) == 0,
       "dlbridge: def cannot read the parameter types of the one operator() of this function "
-      "object. "
-      "State them instead of auto; if the compiler reports an error inside a lambda above, correct "
-      "that one instead");
+      "object. State them instead of auto; if the compiler reports an error inside a lambda above, "
+      "correct that one instead");
   using type = void (*)();  // so that no further error follows
 };
 template <class F>

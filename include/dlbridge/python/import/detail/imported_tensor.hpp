@@ -47,7 +47,8 @@ class imported_tensor {
       : tensor_(other.tensor_),
         flags_(other.flags_),
         owned_(std::move(other.owned_)),
-        dims_(other.dims_) {
+        dims_(other.dims_),
+        calls_python_(other.calls_python_) {
     if (tensor_.shape == other.dims_.shape) {
       use_copied_dims();
     }
@@ -73,6 +74,7 @@ class imported_tensor {
     if (PyErr_Occurred() != nullptr) {  // try_borrow_fast did not suppress it
       return false;
     }
+    calls_python_ = 0;
     if (import_by_table(object, mode)) {
       return make_ready(object, where);
     }
@@ -85,6 +87,7 @@ class imported_tensor {
     if (PyErr_Occurred() != nullptr) {
       return false;
     }
+    calls_python_ = 1;
     owned_ = detail::consume_argument(object);
     if (owned_) {
       view_owned();
@@ -148,12 +151,12 @@ class imported_tensor {
     return is_lent && meets(view(), need) && make_ready(object, need.where);
   }
 
-  /// Whether an object was imported without Python code.
-  /// @pre import_object or try_borrow_fast returned true for this object.
+  /// Whether import_object imported an object without Python code: not by a `__dlpack__` that is
+  /// called because the table of the type refused the object.
   bool is_read_directly(PyObject* object) const noexcept {
     type_entry const* const type = type_cache::find(Py_TYPE(object));
-    return type != nullptr && (type->has_head || type->reads_fields ||
-                               (type->has_table && !is_complex(dtype(tensor_.dtype))));
+    return type != nullptr &&
+           (type->has_head || type->reads_fields || (type->has_table && calls_python_ == 0));
   }
 
   /// Whether an object, read again without Python code, still has this owned tensor, which is to be
@@ -170,7 +173,7 @@ class imported_tensor {
     if (type.has_table && type.exchange.can_lend()) {
       return type.exchange.try_lend(object, now.tensor_)
                  ? detail::has_same_elements(now.view(), view())
-                 : suppress_exception();  // __dlpack__ exported what the table refuses
+                 : calls_python_ != 0 && suppress_exception();  // as at the import
     }
     bool const is_buffer = type.dlpack == nullptr && PyObject_CheckBuffer(object) != 0;
     if (!is_buffer && !detail::exports_fields(type, object)) {
@@ -387,6 +390,9 @@ class imported_tensor {
   managed_tensor owned_{};
   union {
     detail::copied_dims dims_;  // of a lent tensor
+  };
+  union {
+    std::uint8_t calls_python_;  // whether import_object called __dlpack__
   };
 };
 

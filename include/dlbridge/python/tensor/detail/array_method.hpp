@@ -47,7 +47,7 @@ inline int get_buffer(PyObject* self, Py_buffer* out, int flags) noexcept {
 inline void free_buffer(PyObject*, Py_buffer* buffer) noexcept { release_buffer(buffer); }
 
 // The type of the objects that export the memory of a producer as a buffer. The Tensor of an
-// extension is none of them: torch.asarray reads an object with a buffer as bytes.
+// extension has no buffer, because torch.asarray reads an object with a buffer as bytes.
 DLBRIDGE_LOCAL inline PyTypeObject* buffer_type() noexcept {
   static lazy_object type;
   static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},

@@ -30,17 +30,17 @@ NAMED = {  # NumPy's float128 and complex256 are long doubles
 HELPS: tuple[tuple[str, str, str], ...] = (
     (
         r"[<>|=]?[USTa]\d*$|StringDType",
-        "Its elements are text, which DLPack has not.",
+        "Its elements are text. DLPack has no dtype for it.",
         "",
     ),
     (
         r">",
-        "Its elements are in the other byte order, which DLPack has not.",
+        "Its elements are in the other byte order. DLPack has the native order only.",
         'x.astype(x.dtype.newbyteorder("="))',
     ),
     (
         r"datetime64|timedelta64",
-        "Its elements are dates or times, which DLPack has not.",
+        "Its elements are dates or times. DLPack has no dtype for them.",
         'x.view("i8")',
     ),
     (
@@ -55,12 +55,12 @@ HELPS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"object",
-        "Its elements are references to objects of Python, which DLPack has not.",
+        "Its elements are references to Python objects. DLPack has no dtype for them.",
         'x.astype("f8")',
     ),
     (
         r"[\[{(]|\|?[V]",
-        "Its elements are records, which DLPack has not.",
+        "Its elements are records. DLPack has no dtype for them.",
         "x[x.dtype.names[0]].copy()",
     ),
 )
@@ -117,7 +117,7 @@ def _unknown(
     assert x.tensor is not None
     for pattern, sentence, help_ in HELPS:
         if x.subject.own_dtype and re.match(pattern, x.subject.own_dtype):
-            repair = f"pass what DLPack has: {help_}" if help_ else "pass numbers"
+            repair = f"pass numbers: {help_}" if help_ else "pass numbers"
             return "risk", sentence, WHO, refused, repair
     sentence = f"The elements, {x.tensor.dtype_text}, have no dtype in DLPack."
     return "note", sentence, "", refused, ""
