@@ -10,7 +10,7 @@ from pathlib import Path
 # shared an object, one of them would read it with the wrong layout.
 CHANGES = {
     "abi.hpp": (r"(#define DLBRIDGE_VERSION_MINOR) \d+", r"\1 99"),
-    "python/import/detail/type_cache.hpp": (
+    "python/import/detail/type_facts.hpp": (
         r"struct type_facts \{",
         r"\g<0>\n  long newer_member[5] = {};",
     ),

@@ -15,8 +15,8 @@
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
+#include <dlbridge/python/import/detail/type_facts.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/traits.hpp>
@@ -206,6 +206,17 @@ DLBRIDGE_COLD inline interface_items read_interface_items(PyObject* described) n
           item("strides"), item("mask"),    item("offset")};
 }
 
+// Reads a dtype that ml_dtypes adds to NumPy, by its name: the typestr states its bytes alone. Its
+// elements below 8 bits have a byte each.
+DLBRIDGE_COLD inline bool read_added_dtype(PyObject* array, char const* typestr, std::int64_t bytes,
+                                           dtype& type) noexcept {
+  ref const descr = optional_attribute(array, names::get().dtype);
+  ref const name = descr ? optional_attribute(descr.get(), "name") : ref();
+  char const* const text = name ? text_in(name.get()) : nullptr;
+  return text != nullptr && read_byte_order(typestr, 2) && try_parse_dtype(text, type) &&
+         bytes <= 4 && element_bytes(type) == bytes && find_format(type) == nullptr;
+}
+
 // Reads the dtype, the shape and the strides. False with an exception set on failure.
 DLBRIDGE_COLD inline bool describe_interface(PyObject* object, interface_items const& items,
                                              char const* typestr, description& d) noexcept {
@@ -317,6 +328,30 @@ inline bool may_read_buffer(PyObject* object) noexcept {
   return !is_date;
 }
 
+// Imports an ndarray that NumPy does not export by its array interface: one of a dtype of
+// ml_dtypes, and a read-only one before NumPy 2.1. Refuses others with the reason, of which the
+// pending exception of NumPy is the cause. That exception stays if the object is no such array.
+// @param copies whether to import a copy, which NumPy makes
+DLBRIDGE_COLD inline managed_tensor own_refused_ndarray(type_entry const& type, PyObject* object,
+                                                        bool copies) noexcept {
+  ref refused = take_exception();
+  if (!is_suppressible(refused.get()) || !exports_fields(type, object)) {
+    set_exception(std::move(refused));
+    return managed_tensor();
+  }
+  ref const array =
+      copies ? ref::steal(api<PyObject_CallMethod>(object, "copy", nullptr)) : ref::borrow(object);
+  ref const described =
+      array ? optional_attribute(array.get(), names::get().array_interface) : ref();
+  managed_tensor tensor =
+      described ? from_array_interface(array.get(), described.get(), cpu) : managed_tensor();
+  if (!tensor) {
+    set_cause(refused.get());
+  } else if (copies) {
+    tensor.get_versioned()->flags |= flag_is_copied;
+  }
+  return tensor;
+}
 }  // namespace detail
 
 }  // namespace python

@@ -11,10 +11,9 @@
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/consume_argument.hpp>
-#include <dlbridge/python/import/detail/consume_by_table.hpp>
 #include <dlbridge/python/import/detail/fulfil.hpp>
 #include <dlbridge/python/import/detail/import_call.hpp>
+#include <dlbridge/python/import/detail/table_import.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/request.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -31,7 +30,7 @@ namespace detail {
 inline bool order_capsule(device where, consume_request const& request,
                           stream_ref& ready) noexcept {
   ready = stream_ref::default_of(where);
-  bool const is_named = request.stream != nullptr && request.stream != Py_None;
+  bool const is_named = request.names_stream();
   bool const moves = request.has_target && !is_on_device(where, request.target);
   device const worker = stream_device(where);
   if (!is_named || runtime_of(worker) == runtime_kind::none ||
@@ -46,6 +45,27 @@ inline bool order_capsule(device where, consume_request const& request,
            }
            ready = named;
          });
+}
+
+// As consume(), without the table of the type.
+inline managed_tensor consume_by_call(PyObject* producer, consume_request const& request,
+                                      stream_ref& ready) noexcept {
+  bool wants_copy = request.copy == copy_policy::always;
+  managed_tensor tensor;
+  if (PyCapsule_CheckExact(producer)) {
+    tensor = consume_capsule(producer);
+    if (tensor && !order_capsule(tensor.view().device(), request, ready)) {
+      error_keeper const pending;
+      tensor = managed_tensor();
+    }
+  } else {
+    import_call call(producer, request);
+    tensor = call.run();
+    if (tensor) {
+      tensor = call.complete(std::move(tensor), ready, wants_copy);
+    }
+  }
+  return tensor ? fulfil_request(std::move(tensor), request, wants_copy, ready) : std::move(tensor);
 }
 }  // namespace detail
 
@@ -66,32 +86,15 @@ inline bool order_capsule(device where, consume_request const& request,
 /// The caller holds the GIL. The function calls Python code, which may release it.
 inline managed_tensor consume(PyObject* producer, consume_request const& request,
                               stream_ref& ready) noexcept {
-  if (!PyCapsule_CheckExact(producer)) {
-    managed_tensor tensor;
-    if (!request.must_call_dlpack && request.takes_as_it_is()) {
-      type_cache::storage uncached;
-      tensor = detail::consume_by_table(type_cache::get(Py_TYPE(producer), uncached), producer,
-                                        request.stream, ready);
-      if (tensor || PyErr_Occurred() != nullptr) {
-        return tensor;
-      }
+  if (!PyCapsule_CheckExact(producer) && request.takes_as_it_is()) {
+    type_cache::storage uncached;
+    managed_tensor tensor = detail::consume_by_table(type_cache::get(Py_TYPE(producer), uncached),
+                                                     producer, request.stream, ready);
+    if (tensor || PyErr_Occurred() != nullptr) {
+      return tensor;
     }
-    detail::import_call<detail::any_request> call(producer, request);
-    tensor = call.run();
-    ready = call.ready_on();
-    return tensor;
   }
-  managed_tensor tensor = detail::consume_capsule(producer);
-  if (!tensor) {
-    return tensor;
-  }
-  if (!detail::order_capsule(tensor.view().device(), request, ready)) {
-    error_keeper const pending;
-    tensor = managed_tensor();
-  }
-  return tensor ? detail::fulfil_request(std::move(tensor), request,
-                                         request.copy == copy_policy::always, ready)
-                : std::move(tensor);
+  return detail::consume_by_call(producer, request, ready);
 }
 /// The same for callers that do not need the stream.
 inline managed_tensor consume(PyObject* producer, consume_request const& request) noexcept {

@@ -87,34 +87,21 @@ inline library_row const* find_library(PyTypeObject* type) noexcept {
   return nullptr;
 }
 
-// The conversion from tensors to objects of one Python type's library. Looked up once per type.
+// The conversion from tensors to objects of one Python type's library.
 struct export_path {
   exchange_table table{};
-  library_row const* row = nullptr;
-  PyObject* function = nullptr;          // from_dlpack
-  numpy_arrays const* arrays = nullptr;  // NumPy's C API, if the library is NumPy and has it
-  bool is_torch = false;                 // which ends the process for negative strides
+  library_row const* row = nullptr;  // null for a type of no known library
+  ref function{};                    // from_dlpack
 
+  bool is_torch() const noexcept { return row != nullptr && row->which == library::torch; }
   bool takes_capsule() const noexcept { return row != nullptr && row->takes_capsule; }
   char const* wider() const noexcept { return row != nullptr ? row->wider : ""; }
-  // The caches never release the function. Free-threaded builds do not cache.
-  void set_function(ref found) noexcept {
-    function = found.get();
-#if defined(Py_GIL_DISABLED)
-    owner = std::move(found);
-#else
-    static_cast<void>(found.release());
-#endif
+  // The C API that creates objects of the library without from_dlpack, or null. An exception may be
+  // pending.
+  numpy_arrays const* arrays() const noexcept {
+    return row != nullptr && row->which == library::numpy ? find_numpy_arrays() : nullptr;
   }
-#if defined(Py_GIL_DISABLED)
-  ref owner{};
-#endif
 };
-
-// The C API that creates objects of a row's library without from_dlpack; null for other libraries.
-inline numpy_arrays const* find_arrays(library_row const& row) noexcept {
-  return row.which == library::numpy ? find_numpy_arrays() : nullptr;
-}
 
 // Whether an object is a number of Python's own, or a list of some, which or_numbers accepts. NumPy
 // makes the arrays for their callers, where it is installed.
@@ -122,18 +109,16 @@ inline bool is_plain(PyObject* object) noexcept {
   return is_list(object) || PyFloat_Check(object) || PyLong_Check(object);
 }
 
-// Whether a type or one of its bases is defined by PyTorch.
-inline bool is_of_torch(PyTypeObject* type) noexcept {
+// The row of the library that defines a type or, as that of a subclass is not the library's, one of
+// its bases; null without one, and after an exception that is not suppressible.
+inline library_row const* find_library_of(PyTypeObject* type) noexcept {
   ref const classes = classes_of(type);
   Py_ssize_t const count = classes ? PyTuple_GET_SIZE(classes.get()) : 0;
-  for (Py_ssize_t i = 0; i < count && PyErr_Occurred() == nullptr; ++i) {
-    auto* const each = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes.get(), i));
-    library_row const* const row = find_library(each);
-    if (row != nullptr) {
-      return row->which == library::torch;
-    }
+  library_row const* row = nullptr;
+  for (Py_ssize_t i = 0; i < count && row == nullptr && PyErr_Occurred() == nullptr; ++i) {
+    row = find_library(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes.get(), i)));
   }
-  return false;
+  return row;
 }
 
 // Accepts the strides that a library takes. PyTorch throws an exception for negative ones through a
@@ -154,106 +139,70 @@ inline bool accept_strides(bool is_torch, managed_tensor& m) noexcept {
   return !is_negative;
 }
 
-// The path for objects of a type. An exception that is not suppressible stays pending; the path is
-// then unknown.
-DLBRIDGE_COLD inline export_path find_export_path(PyObject* object) noexcept {
+// Looks a path up, and stores it. An exception that is not suppressible stays pending; the path is
+// then unknown, and another call may find it.
+DLBRIDGE_COLD inline export_path find_export_path(PyObject* object, exchange_table table) noexcept {
   PyTypeObject* const type = Py_TYPE(object);
   export_path path;
-  exchange_table const table = type_cache::get_copy(type).exchange;
-  if (table && table.can_import()) {
-    path.table = table;
-    path.is_torch = is_of_torch(type);
-    return path;
-  }
-  ref const classes = classes_of(type);  // the module of a subclass is not the library's
-  Py_ssize_t const count = classes ? PyTuple_GET_SIZE(classes.get()) : 0;
-  bool is_known = true;
-  for (Py_ssize_t i = 0; is_known && i < count && path.row == nullptr; ++i) {
-    path.row = find_library(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes.get(), i)));
-    is_known = path.row != nullptr || PyErr_Occurred() == nullptr;
-  }
-  if (path.row == nullptr && is_known && is_plain(object)) {
-    path.row = find_library(library::numpy);
-  }
-  if (path.row != nullptr) {
-    path.set_function(import_function(path.row->module, path.row->function));
-    path.arrays = path.function != nullptr ? find_arrays(*path.row) : nullptr;
-  }
-  if (path.function == nullptr && suppress_exception()) {
-    path.row = nullptr;
-    ref const space =
-        ref::steal(api<PyObject_CallMethodNoArgs>(object, names::get().array_namespace));
-    if (space) {
-      path.set_function(ref::steal(api<PyObject_GetAttrString>(space.get(), "from_dlpack")));
+  path.table = table;
+  path.row = find_library_of(type);
+  if (!table && PyErr_Occurred() == nullptr) {
+    if (path.row == nullptr && is_plain(object)) {
+      path.row = find_library(library::numpy);
     }
-    suppress_exception();
+    path.function =
+        path.row != nullptr ? import_function(path.row->module, path.row->function) : ref();
+    if (!path.function && suppress_exception()) {
+      path.row = nullptr;
+      ref const space =
+          ref::steal(api<PyObject_CallMethodNoArgs>(object, names::get().array_namespace));
+      path.function =
+          space ? ref::steal(api<PyObject_GetAttrString>(space.get(), "from_dlpack")) : ref();
+      suppress_exception();
+    }
+  }
+  path.arrays();  // tests NumPy's C API in the first call
+  if (PyErr_Occurred() == nullptr) {
+    type_cache::set_export_path(type, path.row, ref::borrow(path.function.get()));
   }
   return path;
 }
 
-/// A cache of export paths by type. It owns a reference to each type, so that no other type reuses
-/// the type's address.
-/// @par Thread and GIL
-/// The caller holds the GIL. Free-threaded builds do not cache.
-class export_path_cache {
- public:
-  // As find_export_path. A path that is unknown is not cached: another call may find it.
-  DLBRIDGE_LOCAL static export_path get(PyObject* object) noexcept {
-#if defined(Py_GIL_DISABLED)
-    return find_export_path(object);
-#else
-    PyTypeObject* const type = Py_TYPE(object);
-    static entry entries[size];
-    entry& cached = entries[(reinterpret_cast<std::uintptr_t>(type) >> 5) % size];
-    if (cached.type != type) {
-      export_path const path = find_export_path(object);
-      if (PyErr_Occurred() != nullptr) {
-        return path;
-      }
-      entry const old = cached;  // old.path.function is leaked: it may be running
-      Py_INCREF(type);
-      cached = {type, path};
-      xdecref(reinterpret_cast<PyObject*>(old.type));
-      return path;
-    }
-    return cached.path;
-#endif
-  }
+// The path for the objects of a type, by one of them.
+inline export_path export_path_of(PyObject* object) noexcept {
+  type_cache::storage uncached;
+  type_entry const& type = type_cache::get(Py_TYPE(object), uncached);
+  exchange_table const table =
+      type.exchange && type.exchange.can_import() ? type.exchange : exchange_table();
+  return type.has_export_path ? export_path{table, type.library, ref::borrow(type.from_dlpack)}
+                              : find_export_path(object, table);
+}
 
- private:
-  static constexpr std::size_t size = 64;
-  struct entry {
-    PyTypeObject* type = nullptr;
-    export_path path{};
-  };
-};
+// The exchange table of a type, or an empty one for an object that is no type.
+inline exchange_table table_of(PyObject* type) noexcept {
+  type_cache::storage uncached;
+  return type != nullptr && PyType_Check(type)
+             ? type_cache::get(reinterpret_cast<PyTypeObject*>(type), uncached).exchange
+             : exchange_table();
+}
 
 // The exchange table of dlbridge.Tensor of the installed package, whose version may differ from
-// this extension's; null when the package is not installed. Looked up once per process, or on each
-// call by free-threaded builds.
+// this extension's; empty when the package is not installed, and after an exception, which is
+// pending if it is not suppressible.
 DLBRIDGE_LOCAL inline exchange_table installed_table() noexcept {
-#if !defined(Py_GIL_DISABLED)
-  static bool is_known = false;  // no static initializer may run Python code (lazy_object)
-  static exchange_table known;
-  if (is_known) {
-    return known;
+  static lazy_object type;  // None where the package is not installed
+  PyObject* const found = type.get([]() noexcept {
+    ref tensor = import_function("dlbridge", "Tensor");
+    if (!tensor && PyErr_ExceptionMatches(PyExc_ModuleNotFoundError) != 0) {
+      api<PyErr_Clear>();
+      tensor = ref::borrow(Py_None);
+    }
+    return tensor;
+  });
+  if (found == nullptr) {  // another failure may not occur again
+    suppress_exception();
   }
-#endif
-  ref const type = import_function("dlbridge", "Tensor");
-  [[maybe_unused]] bool const is_final =  // another failure may not occur again
-      type || PyErr_ExceptionMatches(PyExc_ModuleNotFoundError) != 0;
-  if (!suppress_exception()) {
-    return exchange_table();
-  }
-  exchange_table const table =
-      type && PyType_Check(type.get())
-          ? type_cache::get_copy(reinterpret_cast<PyTypeObject*>(type.get())).exchange
-          : exchange_table();
-#if !defined(Py_GIL_DISABLED)
-  known = table;
-  is_known = is_final;
-#endif
-  return table;
+  return table_of(found);
 }
 
 // Converts a tensor by an exchange table. A slot that fails leaves the tensor with its caller.
@@ -274,10 +223,10 @@ inline ref give_by_table(exchange_table table, managed_tensor m) noexcept {
 }
 
 // Converts a tensor by NumPy's C API, or else by from_dlpack.
-// @pre path.function is not null.
+// @pre path.function is not empty.
 inline ref give_by_function(export_path const& path, managed_tensor m, returns as) noexcept {
-  if (path.arrays != nullptr && m) {
-    ref array = path.arrays->give(m);
+  if (numpy_arrays const* const arrays = m ? path.arrays() : nullptr) {
+    ref array = arrays->give(m);
     if (array || !m) {
       return array;
     }
@@ -296,7 +245,7 @@ inline ref give_by_function(export_path const& path, managed_tensor m, returns a
     producer = wrap_tensor(std::move(m));
   }
   ref object =
-      producer ? ref::steal(api<PyObject_CallOneArg>(path.function, producer.get())) : ref();
+      producer ? ref::steal(api<PyObject_CallOneArg>(path.function.get(), producer.get())) : ref();
   if (!object && is_read_only && PyErr_ExceptionMatches(PyExc_BufferError) != 0) {
     ref const cause = take_exception();
     set_error(refusal(errc::read_only, "writable memory, as the library of the result requires",
@@ -310,33 +259,23 @@ inline ref give_by_function(export_path const& path, managed_tensor m, returns a
   return object;
 }
 
-// The conversion to objects of a library, which is imported if necessary. Looked up once per
-// library, or on each call by free-threaded builds. It is unknown, with an exception set, while the
-// library cannot be imported.
+// The conversion to objects of a library, which is imported if necessary. It is unknown, with an
+// exception set, while the library cannot be imported.
 DLBRIDGE_LOCAL inline export_path find_export_path(library_row const& row) noexcept {
-#if !defined(Py_GIL_DISABLED)
-  static export_path known[sizeof library_rows / sizeof *library_rows];
-  export_path& cached = known[&row - library_rows];
-  if (cached.row != nullptr) {
-    return cached;
-  }
-#endif
+  constexpr std::size_t count = sizeof library_rows / sizeof *library_rows;
+  static lazy_object functions[count];
+  static lazy_object types[count];
+  auto const place = static_cast<std::size_t>(&row - library_rows);
+  auto const import = [&row](char const* name) noexcept {
+    return [&row, name]() noexcept { return import_function(row.module, name); };
+  };
   export_path path;
-  path.set_function(import_function(row.module, row.function));
-  ref const type = path.function != nullptr && row.type != nullptr
-                       ? import_function(row.module, row.type)
-                       : ref();
-  path.arrays = path.function != nullptr ? find_arrays(row) : nullptr;
-  if (PyErr_Occurred() != nullptr) {
-    return path;
+  path.function = ref::borrow(functions[place].get(import(row.function)));
+  if (path.function && row.type != nullptr) {
+    path.table = table_of(types[place].get(import(row.type)));
   }
-  path.row = &row;
-  if (type && PyType_Check(type.get())) {
-    path.table = type_cache::get_copy(reinterpret_cast<PyTypeObject*>(type.get())).exchange;
-  }
-#if !defined(Py_GIL_DISABLED)
-  cached = path;
-#endif
+  path.row = PyErr_Occurred() == nullptr ? &row : nullptr;
+  path.row = path.arrays() != nullptr || PyErr_Occurred() == nullptr ? path.row : nullptr;
   return path;
 }
 }  // namespace detail

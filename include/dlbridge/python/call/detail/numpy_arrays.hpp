@@ -15,7 +15,6 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/buffer.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
-#include <dlbridge/python/import/detail/owned_ndarray.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
@@ -162,7 +161,7 @@ class numpy_arrays {
       }
       auto const number =
           static_cast<unsigned>(reinterpret_cast<descr_fields const*>(descr.get())->number);
-      if (number >= ndarray_type_count || dtype(ndarray_types.rows[number].type) != type) {
+      if (number >= ndarray_type_count || dtype(ndarray_types[number].type) != type) {
         return false;
       }
       descrs_[place_of(type)] = descr.release();  // never released

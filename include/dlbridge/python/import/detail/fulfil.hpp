@@ -23,7 +23,6 @@
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
-
 namespace detail {
 // Copies a tensor to another device, or one that the CPU cannot read, in the order of a stream.
 // named: the stream that the caller named, or null. Sets ready to the stream on which the copy is
@@ -54,26 +53,6 @@ inline managed_tensor fulfil_on_host(managed_tensor m, bool wants_copy, stream_r
   return build_on(std::move(m), d);
 }
 
-// Whether the CPU makes a copy, or none is needed: the result is on the CPU, or the memory is of
-// no runtime that could allocate memory of the same kind.
-inline bool stays_on_host(device where, device target) noexcept {
-  return is_host_accessible(where) &&
-         (target == cpu || (is_on_device(where, target) && !can_copy_in_kind(where)));
-}
-
-// Why a move that the producer refuses is not made: copy=False forbids it, or the driver is
-// missing. No reason is known for other moves.
-// is_own: the producer is a Tensor, which reaches the devices that check_move allows; another one
-// may reach more
-inline report refused_move(device where, consume_request const& request, bool is_own) noexcept {
-  bool const asks = is_own || request.copy != copy_policy::never;  // which may load a driver
-  report const why = asks ? check_move(where, request.target) : report{};
-  if (forbids_move(request.copy, where, request.target, why)) {
-    return stays_on_host(where, request.target) ? report{} : forbidden_move(where, request.target);
-  }
-  return lacks_driver(why) ? why : report{};
-}
-
 // Moves or copies a tensor that is not yet as requested. ready is the stream on which the elements
 // are ready, before and after. On failure the deleter of m runs before the exception is set, or
 // while the exception is put aside.
@@ -100,7 +79,7 @@ inline managed_tensor fulfil_request(managed_tensor m, consume_request const& re
   }
   managed_tensor result;
   stream_ref on = ready;
-  bool const is_named = request.stream != nullptr && request.stream != Py_None;
+  bool const is_named = request.names_stream();
   bool const chooses = runtime_of(target) != runtime_kind::none && (elsewhere || is_named);
   std::int64_t value = -1;  // of stream=; -1 for no order
   bool const done = (!chooses || choose_stream(request.stream, target, on, &value)) && guarded([&] {
@@ -115,20 +94,7 @@ inline managed_tensor fulfil_request(managed_tensor m, consume_request const& re
   }
   return result;
 }
-
-// The fulfilment of import_call for every request.
-struct any_request {
-  static constexpr bool as_it_is = false;
-  static managed_tensor fulfil(managed_tensor m, consume_request const& request, bool wants_copy,
-                               stream_ref& ready) noexcept {
-    return fulfil_request(std::move(m), request, wants_copy, ready);
-  }
-  static report refused_move(device where, consume_request const& request, bool is_own) noexcept {
-    return detail::refused_move(where, request, is_own);
-  }
-};
 }  // namespace detail
-
 }  // namespace python
 }  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge

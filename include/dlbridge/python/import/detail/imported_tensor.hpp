@@ -6,20 +6,21 @@
 #include <utility>
 
 #include <dlbridge/check.hpp>
+#include <dlbridge/detail/owned_block.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/exchange.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/free_list.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/tensor_head.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/consume_argument.hpp>
-#include <dlbridge/python/import/detail/dlpack_call.hpp>
+#include <dlbridge/python/import/detail/import_call.hpp>
+#include <dlbridge/python/import/detail/known_types.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
-#include <dlbridge/python/import/detail/own_dims.hpp>
-#include <dlbridge/python/import/detail/owned_ndarray.hpp>
+#include <dlbridge/python/import/detail/table_import.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/detail/work_stream.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -71,28 +72,19 @@ class imported_tensor {
   /// @par Stream order
   /// The elements are ready on the stream that work_stream_of returns.
   bool import_object(PyObject* object, import_mode mode, device_filter where) noexcept {
-    if (PyErr_Occurred() != nullptr) {  // try_borrow_fast did not suppress it
-      return false;
-    }
     calls_python_ = 0;
-    if (import_by_table(object, mode)) {
-      return make_ready(object, where);
+    // try_borrow_fast may have left an exception.
+    bool is_imported = PyErr_Occurred() == nullptr && import_by_table(object, mode);
+    if (!is_imported && PyErr_Occurred() == nullptr) {
+      is_imported = mode == import_mode::own ? own_ndarray(object) : lend_ndarray(object, mode);
     }
-    if (PyErr_Occurred() != nullptr) {
-      return false;
-    }
-    if (mode == import_mode::own ? own_ndarray(object) : lend_ndarray(object, mode)) {
-      return true;
-    }
-    if (PyErr_Occurred() != nullptr) {
-      return false;
-    }
-    calls_python_ = 1;
-    owned_ = detail::consume_argument(object);
-    if (owned_) {
+    if (!is_imported && PyErr_Occurred() == nullptr) {
+      calls_python_ = 1;
+      owned_ = detail::consume_argument(object);
       view_owned();
+      is_imported = static_cast<bool>(owned_);
     }
-    return owned_ && make_ready(object, where);
+    return is_imported && make_ready(object, where);
   }
 
   /// Borrows an ordinary tensor that meets the requirement.
@@ -106,7 +98,7 @@ class imported_tensor {
     if (type->has_head) {
       return meets(detail::view_of_tensor(object), need) && describe_tensor(object);
     }
-    if (type->reads_fields) {
+    if (type->is_ndarray()) {
       return detail::can_read_ndarrays(Py_TYPE(object)) &&
              detail::read_ndarray(object, tensor_, dims_, flags_) &&
              (!need.writable || flags_ == 0) && dlbridge::detail::fits_fast_path(tensor_, need);
@@ -115,14 +107,14 @@ class imported_tensor {
       return false;
     }
     flags_ = 0;
-    detail::tested_type const* const tests = type->tests.row;
+    bool const is_tested = static_cast<bool>(type->tests);
     if (!type->exchange.try_lend(object, tensor_)) {  // Python code may run, and replace the entry
       suppress_exception();                           // import_object calls __dlpack__
       return false;
     }
     return !is_complex(need.type) && copy_dims() &&
            dlbridge::detail::fits_fast_path(tensor_, need) &&
-           (tests == nullptr || holds_its_values(object));
+           detail::holds_its_values(tensor_, object, is_tested, detail::import_path::protocol);
   }
 
   /// Whether the tensor is what it was when it was lent: a Tensor, whose description never changes.
@@ -140,7 +132,7 @@ class imported_tensor {
     // The lookup restores the entry of an ndarray if the type of another argument replaced it.
     if (try_borrow_fast(object, need) ||
         (type_cache::find(Py_TYPE(object)) == nullptr &&
-         type_cache::get_copy(Py_TYPE(object)).reads_fields && try_borrow_fast(object, need))) {
+         type_cache::get_copy(Py_TYPE(object)).is_ndarray() && try_borrow_fast(object, need))) {
       return true;
     }
     if (PyErr_Occurred() != nullptr) {
@@ -156,7 +148,7 @@ class imported_tensor {
   bool is_read_directly(PyObject* object) const noexcept {
     type_entry const* const type = type_cache::find(Py_TYPE(object));
     return type != nullptr &&
-           (type->has_head || type->reads_fields || (type->has_table && calls_python_ == 0));
+           (type->has_head || type->is_ndarray() || (type->has_table && calls_python_ == 0));
   }
 
   /// Whether an object, read again without Python code, still has this owned tensor, which is to be
@@ -216,9 +208,13 @@ class imported_tensor {
   managed_tensor take_to_keep(PyObject* object) noexcept {
     type_entry const* const type = type_cache::find(Py_TYPE(object));
     bool const is_fixed =
-        type != nullptr &&
-        (type->reads_fields || (type->has_table && !type->tests) || type->is_immutable);
-    return is_fixed || !owned_ ? std::move(owned_) : detail::with_own_dims(std::move(owned_));
+        type != nullptr && (type->is_ndarray() || (type->has_table && !type->tests));
+    managed_tensor kept;
+    if (owned_ && !is_fixed) {
+      kept = dlbridge::detail::own_copied<detail::block_pool>(
+          std::move(owned_), owned_.tensor(), owned_.flags(), version{stated_major, stated_minor});
+    }
+    return kept ? std::move(kept) : std::move(owned_);
   }
 
  private:
@@ -229,8 +225,10 @@ class imported_tensor {
   }
 
   void view_owned() noexcept {
-    tensor_ = owned_.tensor();
-    flags_ = owned_.flags();
+    if (owned_) {
+      tensor_ = owned_.tensor();
+      flags_ = owned_.flags();
+    }
   }
 
   // Also by the view of a Tensor. Returns false without an exception when __dlpack__ is to be
@@ -251,35 +249,26 @@ class imported_tensor {
     if (!type.has_table) {
       return false;
     }
-    exchange_table const table = type.exchange;  // the entry is not valid once Python code has run
+    if (mode != import_mode::borrow_to_read || !type.exchange.can_lend()) {
+      owned_ = detail::export_by_table(type, object, detail::import_path::protocol);
+      view_owned();
+      return static_cast<bool>(owned_);
+    }
     bool const is_tested = static_cast<bool>(type.tests);
-    report why;
-    if (mode == import_mode::borrow_to_read && table.can_lend()) {
-      if (!table.try_lend(object, tensor_)) {
-        suppress_exception();
-        return false;
-      }
-      flags_ = 0;
-      why = check_tensor(tensor_);
-      if (why.ok() && !copy_dims()) {
-        return import_by_table(object, import_mode::own);
-      }
-    } else if (table.can_export()) {
-      owned_ = table.try_export(object, why);
-      if (owned_) {
-        view_owned();
-      } else if (why.ok()) {
-        suppress_exception();
-        return false;
-      }
-    } else {
+    if (!type.exchange.try_lend(object, tensor_)) {  // Python code may run, and replace the entry
+      suppress_exception();
       return false;
     }
+    flags_ = 0;
+    report const why = check_tensor(tensor_);
     if (!why.ok()) {
       set_error(why);
+      return false;
     }
-    return why.ok() && !is_complex(dtype(tensor_.dtype)) &&
-           (!is_tested || holds_its_values(object));
+    return copy_dims() ? !is_complex(dtype(tensor_.dtype)) &&
+                             detail::holds_its_values(tensor_, object, is_tested,
+                                                      detail::import_path::protocol)
+                       : import_by_table(object, import_mode::own);
   }
 
   // Describes an ndarray by its fields. Returns false without an exception when __dlpack__ is to be
@@ -329,25 +318,6 @@ class imported_tensor {
         work_stream_of(object, type_cache::get_copy(Py_TYPE(object)).exchange, own);
     return PyErr_Occurred() == nullptr && succeeded(python::try_host_wait(ready));
   }
-  // Whether the memory holds the values of the elements: false, with an exception set, for a lazily
-  // negated tensor. torch negates only imaginary parts, which are every second number of their
-  // memory, so that all their strides are even: other tensors are not tested.
-  DLBRIDGE_INLINE bool holds_its_values(PyObject* object) noexcept {
-    return has_odd_stride(tensor_.ndim, tensor_.shape, tensor_.strides) ||
-           detail::run_tests(object, detail::import_path::protocol) != detail::test_outcome::failed;
-  }
-  // Strides of extents of 1 have no meaning. Out of line and by value, so that compilers keep the
-  // fields in registers.
-  DLBRIDGE_NOINLINE static bool has_odd_stride(int rank, std::int64_t const* shape,
-                                               std::int64_t const* strides) noexcept {
-    for (int i = strides != nullptr ? rank : 0; i > 0; --i) {
-      if (strides[i - 1] % 2 != 0 && shape[i - 1] != 1) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   // Describes a Tensor in memory of the CPU by its view. It was validated when the Tensor was
   // created, and its shape and strides stay what and where they are as long as the Tensor lives.
   DLBRIDGE_INLINE bool describe_tensor(PyObject* object) noexcept {

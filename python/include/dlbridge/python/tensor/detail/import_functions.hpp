@@ -34,14 +34,6 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
-// The keyword arguments of from_dlpack and as_tensor.
-struct import_arguments {
-  consume_request request{};
-  PyObject* readonly = Py_None;
-  PyObject* producer = nullptr;  // borrowed: the object to import, for the queue that it has
-  stream_ref ready = stream_ref::default_of(cpu);  // set by the import: where elements are ready
-};
-
 // Reads device=, where every ordinal of the CPU names the CPU.
 inline bool read_target(PyObject* value, device& out) noexcept {
   bool const is_read = read_device(value, out) &&
@@ -63,52 +55,12 @@ inline bool read_import_arguments(char const* function, PyObject* const* args, P
   }
   out.request.has_target = values[0] != Py_None;
   out.request.stream = values[2];
-  out.readonly = values[3];
-  if (out.readonly != Py_None && !PyBool_Check(out.readonly)) {
+  out.readonly = values[3] != Py_None ? values[3] : nullptr;
+  if (out.readonly != nullptr && !PyBool_Check(out.readonly)) {
     return refuse_value(out.readonly, "readonly", "True, False or None");
   }
   return (values[0] == Py_None || read_target(values[0], out.request.target)) &&
          read_copy(values[1], out.request.copy);
-}
-
-// Names the CPU by ordinal 0 where device= names the CPU, whatever the ordinal of the producer.
-inline ref at_target(ref tensor, consume_request const& request) noexcept {
-  if (tensor && request.has_target && request.target == cpu) {
-    tensor_view& view = tensor_in(tensor.get()).view;
-    view = view.device().type == kDLCPU ? view.on_device(cpu) : view;
-  }
-  return tensor;
-}
-
-inline PyObject* wrap_imported(managed_tensor m, import_arguments const& arguments) noexcept {
-  ref tensor = m ? wrap_tensor(std::move(m)) : ref();
-  if (tensor && runtime_of(arguments.ready.device()) != runtime_kind::none) {
-    be_ready_on(tensor_in(tensor.get()), arguments.ready, arguments.request.stream);
-  }
-  if (tensor && has_queues(tensor_in(tensor.get()).view.device())) {
-    set_queue(tensor_in(tensor.get()), queue_of(arguments.producer, arguments.request.stream));
-    tensor = PyErr_Occurred() == nullptr ? std::move(tensor) : ref();
-  }
-  return apply_readonly(at_target(std::move(tensor), arguments.request), arguments.readonly);
-}
-
-// Imports without a call of the producer: reads the fields of an ndarray, or shares the owner of a
-// Tensor. Returns null, with or without an exception, where that is not possible.
-inline PyObject* import_without_call(PyObject* object, import_arguments const& arguments) noexcept {
-  consume_request const& request = arguments.request;
-  if (can_share(object, request)) {
-    ref tensor = ref::steal(share_imported(object, arguments.readonly, request.stream));
-    return at_target(std::move(tensor), request).release();
-  }
-  if (request.has_target || request.copy == copy_policy::never) {
-    return nullptr;
-  }
-  type_cache::storage uncached;
-  type_entry const& type = type_cache::get(Py_TYPE(object), uncached);
-  ref tensor = request.copy != copy_policy::always ? import_array(type, object)
-               : is_tensor(object)                 ? copy_of_tensor(object)
-                                                   : copy_of_array(type, object);
-  return apply_readonly(std::move(tensor), arguments.readonly);
 }
 
 // Whether a Tensor is copied to a device on a stream that the caller named, without its __dlpack__,
@@ -138,47 +90,46 @@ inline managed_tensor move_on_stream(PyObject* object, consume_request const& re
   return fulfil_request(std::move(lent), request, request.copy == copy_policy::always, ready);
 }
 
-// As consume().
+// Imports an object for which import_directly returned none.
 inline managed_tensor import_managed(PyObject* object, consume_request const& request,
                                      stream_ref& ready) noexcept {
   return moves_on_stream(object, request) ? move_on_stream(object, request, ready)
-                                          : consume(object, request, ready);
+                                          : consume_by_call(object, request, ready);
 }
 
 // Imports a producer, or a capsule.
-inline PyObject* import_producer(PyObject* object, import_arguments& arguments) noexcept {
-  if (!arguments.request.must_call_dlpack) {
-    PyObject* const tensor = import_without_call(object, arguments);
-    if (tensor != nullptr || PyErr_Occurred() != nullptr) {
-      return tensor;
-    }
-  }
+// @param tries_directly false after import_directly
+inline PyObject* import_producer(PyObject* object, import_arguments& arguments,
+                                 bool tries_directly = true) noexcept {
   arguments.producer = object;
+  ref tensor =
+      tries_directly ? import_directly(object, arguments.request, arguments.readonly) : ref();
+  if (tensor || PyErr_Occurred() != nullptr) {
+    return tensor.release();
+  }
   return wrap_imported(import_managed(object, arguments.request, arguments.ready), arguments);
 }
 
 DLBRIDGE_NOINLINE inline PyObject* from_dlpack_with(PyObject* const* args, Py_ssize_t count,
-                                                    PyObject* keywords,
-                                                    bool must_call_dlpack) noexcept {
+                                                    PyObject* keywords) noexcept {
   import_arguments arguments;
-  arguments.request.must_call_dlpack = must_call_dlpack;
   if (!read_import_arguments("from_dlpack", args, count, keywords, arguments)) {
     return nullptr;
   }
   arguments.request.remedy = &remedy_for_import;
-  return import_producer(args[0], arguments);
+  return import_producer(args[0], arguments, count != 1 || keywords != nullptr);
 }
 
 inline PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
                              PyObject* keywords) noexcept {
-  bool must_call_dlpack = false;
   if (count == 1 && keywords == nullptr) {
-    ref tensor = import_plainly(args[0], must_call_dlpack);
+    static constexpr consume_request plain{};
+    ref tensor = import_directly(args[0], plain, nullptr);
     if (tensor || PyErr_Occurred() != nullptr) {
       return tensor.release();
     }
   }
-  return from_dlpack_with(args, count, keywords, must_call_dlpack);
+  return from_dlpack_with(args, count, keywords);
 }
 
 // Whether an object is a capsule, or has __dlpack__ or an exchange table: 1, 0, or -1 with an
@@ -248,21 +199,22 @@ inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
   }
   PyObject* const object = args[0];
   arguments.producer = object;
-  PyObject* const direct = import_without_call(object, arguments);
-  if (direct != nullptr || PyErr_Occurred() != nullptr) {
-    return direct;
+  ref direct = import_directly(object, arguments.request, arguments.readonly);
+  if (direct || PyErr_Occurred() != nullptr) {
+    return direct.release();
   }
   int const is_producer = has_dlpack(object);
   if (is_producer < 0) {
     return nullptr;
   }
+  managed_tensor tensor;
   if (is_producer > 0) {
-    managed_tensor tensor = import_managed(object, arguments.request, arguments.ready);
-    if (tensor || !prefers_buffer(object)) {
-      return wrap_imported(std::move(tensor), arguments);
-    }
+    tensor = import_managed(object, arguments.request, arguments.ready);
   }
-  return wrap_imported(import_described(object, arguments), arguments);
+  if (!tensor && (is_producer == 0 || prefers_buffer(object))) {
+    tensor = import_described(object, arguments);
+  }
+  return wrap_imported(std::move(tensor), arguments);
 }
 }  // namespace detail
 }  // namespace python

@@ -319,8 +319,8 @@ inline bool read_view_dtype(PyObject* value, dtype& out) noexcept {
   char const* const letter = text != nullptr && *text != '\0' && text[1] == '\0'
                                  ? std::strchr(ndarray_letters, *text)
                                  : nullptr;
-  if (letter != nullptr && ndarray_types.rows[letter - ndarray_letters].type.lanes != 0) {
-    out = dtype(ndarray_types.rows[letter - ndarray_letters].type);
+  if (letter != nullptr && ndarray_types[letter - ndarray_letters].type.lanes != 0) {
+    out = dtype(ndarray_types[letter - ndarray_letters].type);
     return true;
   }
   for (format_row const& each : format_rows) {

@@ -1,6 +1,6 @@
-// property_tests, known_types: what dlbridge knows of the types of libraries. The properties of an
-// object, such as requires_grad, for which its library's __dlpack__ refuses a tensor that its
-// exchange table exports, and how they are read; which arrays never change.
+// known_types: what dlbridge knows of the types of libraries: which arrays never change; the
+// properties of an object, such as requires_grad, for which its library's __dlpack__ refuses a
+// tensor that its exchange table exports, and how they are read; where the current stream is.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -30,30 +30,48 @@ struct property_test {
   char const* advice = nullptr;
 };
 
-/// The properties of the objects of one type. Those with a refusal come first: the others matter
-/// for the table alone.
-struct tested_type {
+/// A type of a library. The facts hold for derived classes, too.
+struct known_type {
   char const* module;
   char const* type;
-  property_test tests[2];  ///< the second states whether the library records gradients
-  char const* recorded;    ///< the refusal to write to a tensor for which it does
-  char const* unrecorded;  ///< how its caller passes one for which it does not
+  /// Its __dlpack_device__ takes about as long as __dlpack__, and its objects are usually on the
+  /// CPU, where no stream is passed: the tensor tells the device sooner.
+  bool is_mostly_host = false;
+  /// The library promises that its arrays never change: they are read-only, whatever their capsules
+  /// state. It hands out legacy structs of them, which have no flag for that.
+  bool is_immutable = false;
+  /// The function of the library that returns the current stream of the device whose ordinal is
+  /// passed, for a type without an exchange table; or null.
+  char const* stream_module = nullptr;
+  char const* stream_function = nullptr;
+  char const* recorded = nullptr;    ///< the refusal to write where the library records gradients
+  char const* unrecorded = nullptr;  ///< how the caller passes a tensor for which it does not
+  /// Null, or the properties. The first has a refusal, and the second matters for the table alone:
+  /// it states whether the library records gradients.
+  property_test const* tests = nullptr;
 };
 
-DLBRIDGE_LOCAL inline constexpr tested_type tested_types[] = {
-    {"torch",
-     "Tensor",
-     {{&names::is_neg, true, false, "a tensor whose memory holds its values",
-       "a PyTorch tensor that is negated lazily, whose memory has the opposite sign",
-       "Call its resolve_neg() first"},
-      {&names::requires_grad, false, false}},
+DLBRIDGE_LOCAL inline constexpr property_test torch_tests[] = {
+    {&names::is_neg, true, false, "a tensor whose memory holds its values",
+     "a PyTorch tensor that is negated lazily, whose memory has the opposite sign",
+     "Call its resolve_neg() first"},
+    {&names::requires_grad, false, false}};
+DLBRIDGE_LOCAL inline constexpr property_test paddle_tests[] = {
+    {&names::is_sparse, true, false}, {&names::stop_gradient, false, true}};
+
+DLBRIDGE_LOCAL inline constexpr known_type known_types[] = {
+    {"numpy", "ndarray", true},
+    {"jaxlib._jax", "ArrayImpl", true, true},
+    {"jaxlib.xla_extension", "ArrayImpl", true, true},
+    {"tensorflow.python.framework.ops", "EagerTensor", true, true},
+    {"tvm_ffi.core", "Tensor", true},
+    {"cupy", "ndarray", false, false, "cupy.cuda", "get_current_stream"},
+    {"torch", "Tensor", false, false, "torch.cuda", "current_stream",
      "a PyTorch tensor that requires a gradient while gradients are enabled",
-     "Call the function under torch.no_grad(), or pass x.detach()"},
-    {"paddle",
-     "Tensor",
-     {{&names::is_sparse, true, false}, {&names::stop_gradient, false, true}},
+     "Call the function under torch.no_grad(), or pass x.detach()", torch_tests},
+    {"paddle", "Tensor", false, false, nullptr, nullptr,
      "a Paddle tensor with stop_gradient=False while gradients are enabled",
-     "Call the function under paddle.no_grad(), or pass x.detach()"},
+     "Call the function under paddle.no_grad(), or pass x.detach()", paddle_tests},
 };
 
 // Whether a class has this name in this module.
@@ -71,67 +89,32 @@ inline bool is_named(PyTypeObject* type, char const* module, char const* name) n
   return std::strncmp(dotted, module, length) == 0 && dotted + length == dot;
 }
 
-// Whether one of the classes that classes_of returned has this name in this module. No Python code
-// runs.
-DLBRIDGE_COLD inline bool has_class(ref const& classes, char const* module,
-                                    char const* name) noexcept {
-  for (Py_ssize_t i = 0; classes && i < PyTuple_GET_SIZE(classes.get()); ++i) {
-    auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes.get(), i));
-    if (is_named(base, module, name)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/// A type whose __dlpack_device__ takes about as long as __dlpack__, and whose objects are usually
-/// on the CPU, where no stream is passed: the tensor tells the device sooner.
-struct known_type {
-  char const* module;
-  char const* type;
-  /// The library promises that its arrays never change: they are read-only, whatever their capsules
-  /// state. It hands out legacy structs of them, which have no flag for that.
-  bool is_immutable;
-};
-
-DLBRIDGE_LOCAL inline constexpr known_type known_types[] = {
-    {"numpy", "ndarray", false},
-    {"jaxlib._jax", "ArrayImpl", true},
-    {"jaxlib.xla_extension", "ArrayImpl", true},
-    {"tensorflow.python.framework.ops", "EagerTensor", true},
-    {"tvm_ffi.core", "Tensor", false},
-};
-
-/// The row of a type, or of one from which it is derived; null for most types.
-/// @param classes of the type, as classes_of returned them.
-DLBRIDGE_COLD inline known_type const* find_known_type(ref const& classes) noexcept {
+/// The row of a type, or of one from which it is derived; null for most types. No Python code runs.
+DLBRIDGE_COLD inline known_type const* find_known_type(PyTypeObject* type) noexcept {
+  ref const classes = classes_of(type);
   for (known_type const& each : known_types) {
-    if (has_class(classes, each.module, each.type)) {
-      return &each;
+    for (Py_ssize_t i = 0; classes && i < PyTuple_GET_SIZE(classes.get()); ++i) {
+      auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes.get(), i));
+      if (is_named(base, each.module, each.type)) {
+        return &each;
+      }
     }
   }
   return nullptr;
 }
-// How a property is read: by the C function of its descriptor, or, where both are null, by an
-// attribute that is looked up. A lookup of the attributes of a tensor costs more than its export.
+
+/// How a property is read: by the C function of its descriptor, or, where both are null, by an
+/// attribute that is looked up, which costs more than the export of a tensor. The functions belong
+/// to the module that defines the type, and outlive a change of the type.
 struct property_reader {
   PyCFunction method = nullptr;
   getter property = nullptr;
   void* closure = nullptr;
 };
 
-/// The properties of the objects of one type, and how they are read. The functions belong to the
-/// module that defines the type, and outlive a change of the type.
-struct property_tests {
-  tested_type const* row = nullptr;
-  property_reader readers[2];
-
-  explicit operator bool() const noexcept { return row != nullptr; }
-};
-
 // The C function that reads a property of the objects of a type. None for a type with a lookup of
 // its own, for an attribute that Python code defines, and for a descriptor of another type: only a
-// call of the descriptor itself checks the type of the object.
+// call of the descriptor itself checks the type of the object. No Python code runs.
 DLBRIDGE_COLD inline property_reader find_reader(PyTypeObject* type,
                                                  property_test const& test) noexcept {
   property_reader reader;
@@ -156,30 +139,17 @@ DLBRIDGE_COLD inline property_reader find_reader(PyTypeObject* type,
   return reader;
 }
 
-/// The tests for the objects of a type: those of the type itself, or of a class from which it is
-/// derived. Empty for most types. No Python code runs.
-/// @param classes of the type, as classes_of returned them.
-DLBRIDGE_COLD inline property_tests find_property_tests(PyTypeObject* type,
-                                                        ref const& classes) noexcept {
-  property_tests found;
-  for (tested_type const& row : tested_types) {
-    if (has_class(classes, row.module, row.type)) {
-      found = {&row, {find_reader(type, row.tests[0]), find_reader(type, row.tests[1])}};
-    }
-  }
-  return found;
-}
+/// The properties of the objects of one type, and how they are read. None for most types.
+struct property_tests {
+  known_type const* row = nullptr;
+  property_reader readers[2];
+
+  explicit operator bool() const noexcept { return row != nullptr && row->tests != nullptr; }
+};
 
 /// The import for which properties are tested: by the table, all of them; by `__dlpack__`, those
 /// with a refusal.
 enum class import_path { table, protocol };
-
-/// How to import an object after the tests.
-enum class test_outcome {
-  table,     ///< by the table, which exports what __dlpack__ would
-  protocol,  ///< by __dlpack__
-  failed     ///< not at all: an exception is set
-};
 
 // Reads one property. Returns an empty reference with an exception set on failure.
 inline ref read_property(PyObject* object, property_test const& test,
@@ -197,35 +167,33 @@ inline ref read_property(PyObject* object, property_test const& test,
 /// Tests the properties of an object.
 /// @param tests of the present type of the object; a copy, as reading a property may run Python
 ///   code, which may replace the entry of the cache.
-/// @return failed for a value that is refused, with BufferError set, and for an exception that is
-///   not suppressible; protocol for another exception, as __dlpack__ states the reason.
+/// @return whether the object may be imported that way. If not, an exception is set, BufferError or
+///   one that is not suppressible; or none, where __dlpack__ is to be called in place of the table.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.
-inline test_outcome run_tests(property_tests const tests, PyObject* object,
-                              import_path purpose) noexcept {
+inline bool pass_tests(property_tests const tests, PyObject* object, import_path path) noexcept {
   for (int i = 0; i < 2; ++i) {
     property_test const& each = tests.row->tests[i];
-    if (purpose == import_path::protocol && each.expected == nullptr) {
+    if (path == import_path::protocol && each.expected == nullptr) {
       continue;
     }
     ref const value = read_property(object, each, tests.readers[i]);
-    if (!value) {
-      return suppress_exception() ? test_outcome::protocol : test_outcome::failed;
+    if (!value) {  // __dlpack__ states the reason
+      return suppress_exception() && path == import_path::protocol;
     }
     if (value.get() != (each.usual ? Py_True : Py_False)) {
-      if (each.expected == nullptr) {
-        return test_outcome::protocol;
+      if (each.expected != nullptr) {
+        set_error(refusal(errc::producer_failed, each.expected, each.got, each.advice));
       }
-      set_error(refusal(errc::producer_failed, each.expected, each.got, each.advice));
-      return test_outcome::failed;
+      return false;
     }
   }
-  return purpose == import_path::table ? test_outcome::table : test_outcome::protocol;
+  return true;
 }
 
 /// Whether the library of a tensor records operations on it for a gradient, which would be wrong
 /// after a function wrote to the memory: no library notices that.
-/// @param tests as for run_tests.
+/// @param tests as for pass_tests.
 /// @return true with an exception set: BufferError, or one that is not suppressible.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.
