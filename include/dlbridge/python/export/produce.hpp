@@ -15,7 +15,7 @@
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/immutable_array.hpp>
+#include <dlbridge/python/import/detail/known_types.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>

@@ -19,7 +19,7 @@
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/immutable_array.hpp>
+#include <dlbridge/python/import/detail/known_types.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -161,8 +161,8 @@ DLBRIDGE_COLD inline export_path find_export_path(PyObject* object, exchange_tab
       suppress_exception();
     }
   }
-  path.arrays();  // tests NumPy's C API in the first call
-  if (PyErr_Occurred() == nullptr) {
+  bool const is_known = PyErr_Occurred() == nullptr;
+  if (is_known && (path.arrays() != nullptr || PyErr_Occurred() == nullptr)) {
     type_cache::set_export_path(type, path.row, ref::borrow(path.function.get()));
   }
   return path;

@@ -17,7 +17,6 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/import/detail/dlpack_call.hpp>
-#include <dlbridge/python/import/detail/immutable_array.hpp>
 #include <dlbridge/python/import/detail/known_types.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>

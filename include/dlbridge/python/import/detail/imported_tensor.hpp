@@ -51,7 +51,8 @@ class imported_tensor {
         dims_(other.dims_),
         calls_python_(other.calls_python_) {
     if (tensor_.shape == other.dims_.shape) {
-      use_copied_dims();
+      tensor_.shape = dims_.shape;
+      tensor_.strides = tensor_.strides != nullptr ? dims_.strides : nullptr;
     }
   }
   DLBRIDGE_INLINE ~imported_tensor() {
@@ -76,13 +77,11 @@ class imported_tensor {
     // try_borrow_fast may have left an exception.
     bool is_imported = PyErr_Occurred() == nullptr && import_by_table(object, mode);
     if (!is_imported && PyErr_Occurred() == nullptr) {
-      is_imported = mode == import_mode::own ? own_ndarray(object) : lend_ndarray(object, mode);
+      is_imported = import_ndarray(object, mode);
     }
     if (!is_imported && PyErr_Occurred() == nullptr) {
       calls_python_ = 1;
-      owned_ = detail::consume_argument(object);
-      view_owned();
-      is_imported = static_cast<bool>(owned_);
+      is_imported = own(detail::consume_argument(object));
     }
     return is_imported && make_ready(object, where);
   }
@@ -96,7 +95,8 @@ class imported_tensor {
       return false;
     }
     if (type->has_head) {
-      return meets(detail::view_of_tensor(object), need) && describe_tensor(object);
+      tensor_view const& view = detail::view_of_tensor(object);
+      return meets(view, need) && view.device().type == kDLCPU && describe_by(view);
     }
     if (type->is_ndarray()) {
       return detail::can_read_ndarrays(Py_TYPE(object)) &&
@@ -139,7 +139,7 @@ class imported_tensor {
       return false;
     }
     bool const is_lent = import_by_table(object, mode) ||
-                         (PyErr_Occurred() == nullptr && lend_ndarray(object, mode));
+                         (PyErr_Occurred() == nullptr && import_ndarray(object, mode));
     return is_lent && meets(view(), need) && make_ready(object, need.where);
   }
 
@@ -195,8 +195,7 @@ class imported_tensor {
   /// Replaces the tensor by another one, which this object then owns.
   void replace(managed_tensor other) noexcept {
     free_owned();
-    owned_ = std::move(other);
-    view_owned();
+    own(std::move(other));
   }
   /// The owned tensor, which the caller may move out; empty when the tensor is lent.
   managed_tensor& owned() noexcept { return owned_; }
@@ -224,35 +223,41 @@ class imported_tensor {
     owned_ = managed_tensor();
   }
 
-  void view_owned() noexcept {
+  DLBRIDGE_INLINE bool own(managed_tensor&& m) noexcept {
+    owned_.swap(m);
     if (owned_) {
       tensor_ = owned_.tensor();
       flags_ = owned_.flags();
     }
+    return static_cast<bool>(owned_);
+  }
+  DLBRIDGE_INLINE bool describe_by(tensor_view const& view) noexcept {
+    tensor_ = view.to_dltensor();
+    flags_ = view.flags();
+    return true;
   }
 
-  // Also by the view of a Tensor. Returns false without an exception when __dlpack__ is to be
-  // called, as for a Tensor that is to be owned and has a stream: the slots of its table order the
-  // default stream, whereas the stream of the argument is that of the Tensor.
+  // Also by the view of a Tensor, which was validated when the Tensor was created, and whose shape
+  // and strides stay what and where they are as long as it lives. Returns false without an
+  // exception when __dlpack__ is to be called, as for a Tensor that is to be owned and has a
+  // stream: the slots of its table order the default stream, whereas the stream of the argument is
+  // that of the Tensor. Pinned memory counts as memory of the host, for which the table makes the
+  // elements ready.
   bool import_by_table(PyObject* object, import_mode mode) noexcept {
     type_cache::storage uncached;
     type_entry const& type = type_cache::get(Py_TYPE(object), uncached);
     if (type.has_head) {
-      bool const is_lent = mode != import_mode::own;
-      if (is_lent && describe_tensor(object)) {
-        return true;
-      }
-      if (has_stream(object)) {
-        return is_lent && describe_by_head(object);
+      tensor_view const& view = detail::view_of_tensor(object);
+      bool const has_stream = runtime_of(view.device()) != runtime_kind::none;
+      if (has_stream || (mode != import_mode::own && view.device().type == kDLCPU)) {
+        return mode != import_mode::own && describe_by(view);
       }
     }
     if (!type.has_table) {
       return false;
     }
     if (mode != import_mode::borrow_to_read || !type.exchange.can_lend()) {
-      owned_ = detail::export_by_table(type, object, detail::import_path::protocol);
-      view_owned();
-      return static_cast<bool>(owned_);
+      return own(detail::export_by_table(type, object, detail::import_path::protocol));
     }
     bool const is_tested = static_cast<bool>(type.tests);
     if (!type.exchange.try_lend(object, tensor_)) {  // Python code may run, and replace the entry
@@ -280,26 +285,21 @@ class imported_tensor {
            detail::is_sound_ndarray(tensor_);
   }
 
-  // Borrows an ndarray that try_borrow_fast refused: one that does not meet the requirement, or is
-  // empty or unusual. The exception of __dlpack__ states why it cannot be written to. Like
-  // try_borrow_fast, free-threaded builds call __dlpack__.
-  bool lend_ndarray(PyObject* object, import_mode mode) noexcept {
-    return type_cache::find(Py_TYPE(object)) != nullptr && describe_ndarray(object) &&
-           (mode == import_mode::borrow_to_read || flags_ == 0);
-  }
-
-  // Owns an ndarray.
-  bool own_ndarray(PyObject* object) noexcept {
-    if (!describe_ndarray(object)) {
+  // Owns an ndarray, or borrows one that try_borrow_fast refused: one that does not meet the
+  // requirement, or is empty or unusual. The exception of __dlpack__ states why it cannot be
+  // written to. Like try_borrow_fast, free-threaded builds call __dlpack__ for an array to borrow.
+  bool import_ndarray(PyObject* object, import_mode mode) noexcept {
+    bool const is_lent = mode != import_mode::own;
+    if ((is_lent && type_cache::find(Py_TYPE(object)) == nullptr) || !describe_ndarray(object)) {
       return false;
     }
-    owned_ = detail::own_ndarray(object, tensor_, flags_, detail::version_of_ndarrays());
-    if (!owned_) {
+    if (is_lent) {
+      return mode == import_mode::borrow_to_read || flags_ == 0;
+    }
+    if (!own(detail::own_ndarray(object, tensor_, flags_, detail::version_of_ndarrays()))) {
       api<PyErr_NoMemory>();
-      return false;
     }
-    view_owned();
-    return true;
+    return static_cast<bool>(owned_);
   }
 
   DLBRIDGE_COLD bool wait_for_elements(PyObject* object) noexcept {
@@ -318,22 +318,6 @@ class imported_tensor {
         work_stream_of(object, type_cache::get_copy(Py_TYPE(object)).exchange, own);
     return PyErr_Occurred() == nullptr && succeeded(python::try_host_wait(ready));
   }
-  // Describes a Tensor in memory of the CPU by its view. It was validated when the Tensor was
-  // created, and its shape and strides stay what and where they are as long as the Tensor lives.
-  DLBRIDGE_INLINE bool describe_tensor(PyObject* object) noexcept {
-    return detail::view_of_tensor(object).device().type == kDLCPU && describe_by_head(object);
-  }
-  DLBRIDGE_INLINE bool describe_by_head(PyObject* object) noexcept {
-    tensor_view const& view = detail::view_of_tensor(object);
-    tensor_ = view.to_dltensor();
-    flags_ = view.flags();
-    return true;
-  }
-  // Whether streams work on the device of a Tensor. Not those of pinned memory: it counts as memory
-  // of the host, for which the table makes the elements ready.
-  static bool has_stream(PyObject* object) noexcept {
-    return runtime_of(detail::view_of_tensor(object).device()) != runtime_kind::none;
-  }
 
   // Copies the shape and the strides of a lent tensor, which its library may change while Python
   // code runs. Returns false for a rank without room, and without a shape.
@@ -345,11 +329,6 @@ class imported_tensor {
     detail::copy_dims(tensor_, dims_);
     return true;
   }
-  DLBRIDGE_INLINE void use_copied_dims() noexcept {
-    tensor_.shape = dims_.shape;
-    tensor_.strides = tensor_.strides != nullptr ? dims_.strides : nullptr;
-  }
-
   // The import sets tensor_, flags_ and dims_; to initialize them here would slow every call.
   union {
     DLTensor tensor_;

@@ -16,7 +16,7 @@
 #include <dlbridge/python/detail/tensor_head.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/buffer.hpp>
-#include <dlbridge/python/import/detail/immutable_array.hpp>
+#include <dlbridge/python/import/detail/known_types.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/shared.hpp>
