@@ -11,7 +11,7 @@ from pathlib import Path
 CHANGES = {
     "abi.hpp": (r"(#define DLBRIDGE_VERSION_MINOR) \d+", r"\1 99"),
     "python/import/detail/type_facts.hpp": (
-        r"struct type_facts \{",
+        r"struct alignas\(64\) type_entry \{",
         r"\g<0>\n  long newer_member[5] = {};",
     ),
     "python/detail/keywords.hpp": (r"struct names \{", r"\g<0>\n  long newer_member[5] = {};"),

@@ -65,9 +65,7 @@ struct parameter<or_buffer<P>> : parameter<P> {
  private:
   // Whether the object is a buffer whose type has no __dlpack__.
   static bool is_buffer(PyObject* object) noexcept {
-    type_cache::storage uncached;
-    return PyObject_CheckBuffer(object) != 0 &&
-           type_cache::get(Py_TYPE(object), uncached).dlpack == nullptr;
+    return PyObject_CheckBuffer(object) != 0 && type_cache::get(Py_TYPE(object)).dlpack == nullptr;
   }
 };
 

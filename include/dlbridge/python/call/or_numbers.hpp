@@ -76,8 +76,7 @@ struct parameter<or_numbers<P>> : parameter<P> {
 
   static bool is_other(PyObject* object) noexcept {
     if (detail::is_list(object) || detail::is_number(object)) {
-      type_cache::storage uncached;
-      return type_cache::get(Py_TYPE(object), uncached).dlpack == nullptr;
+      return type_cache::get(Py_TYPE(object)).dlpack == nullptr;
     }
     if constexpr (parameter<P>::takes_others) {
       return parameter<P>::is_other(object);

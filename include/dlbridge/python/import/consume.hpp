@@ -163,9 +163,8 @@ inline managed_tensor consume_by_call(PyObject* producer, consume_request const&
 inline managed_tensor consume(PyObject* producer, consume_request const& request,
                               stream_ref& ready) noexcept {
   if (!PyCapsule_CheckExact(producer) && request.takes_as_it_is()) {
-    type_cache::storage uncached;
-    managed_tensor tensor = detail::consume_by_table(type_cache::get(Py_TYPE(producer), uncached),
-                                                     producer, request.stream, ready);
+    managed_tensor tensor = detail::consume_by_table(type_cache::get(Py_TYPE(producer)), producer,
+                                                     request.stream, ready);
     if (tensor || PyErr_Occurred() != nullptr) {
       return tensor;
     }

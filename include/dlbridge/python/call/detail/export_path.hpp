@@ -170,8 +170,7 @@ DLBRIDGE_COLD inline export_path find_export_path(PyObject* object, exchange_tab
 
 // The path for the objects of a type, by one of them.
 inline export_path export_path_of(PyObject* object) noexcept {
-  type_cache::storage uncached;
-  type_entry const& type = type_cache::get(Py_TYPE(object), uncached);
+  type_entry const& type = type_cache::get(Py_TYPE(object));
   exchange_table const table =
       type.exchange && type.exchange.can_import() ? type.exchange : exchange_table();
   return type.has_export_path ? export_path{table, type.library, ref::borrow(type.from_dlpack)}
@@ -180,9 +179,8 @@ inline export_path export_path_of(PyObject* object) noexcept {
 
 // The exchange table of a type, or an empty one for an object that is no type.
 inline exchange_table table_of(PyObject* type) noexcept {
-  type_cache::storage uncached;
   return type != nullptr && PyType_Check(type)
-             ? type_cache::get(reinterpret_cast<PyTypeObject*>(type), uncached).exchange
+             ? type_cache::get(reinterpret_cast<PyTypeObject*>(type)).exchange
              : exchange_table();
 }
 

@@ -17,6 +17,7 @@
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/tensor_head.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/import/detail/import_call.hpp>
 #include <dlbridge/python/import/detail/known_types.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
@@ -155,8 +156,7 @@ class imported_tensor {
   /// written to or only read. True also for a copy, and for an object that only `__dlpack__` can
   /// read. An exception may be pending if not.
   DLBRIDGE_NOINLINE bool is_current(PyObject* object, bool to_write) noexcept {
-    type_cache::storage uncached;
-    type_entry const& type = type_cache::get(Py_TYPE(object), uncached);
+    type_entry const& type = type_cache::get(Py_TYPE(object));
     if (type.has_head || view().is_copied()) {
       return true;
     }
@@ -171,10 +171,13 @@ class imported_tensor {
     if (!is_buffer && !detail::exports_fields(type, object)) {
       return PyErr_Occurred() == nullptr;
     }
-    if (!is_buffer && now.describe_ndarray(object)) {
-      return (!to_write || now.flags_ == 0) && detail::has_same_elements(now.view(), view());
+    bool const is_described = !is_buffer && now.describe_ndarray(object);
+    if (PyErr_Occurred() != nullptr ||
+        !(is_described ||
+          now.own(is_buffer ? from_buffer(object) : detail::consume_argument(object)))) {
+      return false;
     }
-    return PyErr_Occurred() == nullptr && detail::has_buffer_of(object, view(), to_write);
+    return (!to_write || !now.view().read_only()) && detail::has_same_elements(now.view(), view());
   }
 
   /// Makes the host wait for the elements of memory to which devices write as well, such as managed
@@ -244,8 +247,7 @@ class imported_tensor {
   // that of the Tensor. Pinned memory counts as memory of the host, for which the table makes the
   // elements ready.
   bool import_by_table(PyObject* object, import_mode mode) noexcept {
-    type_cache::storage uncached;
-    type_entry const& type = type_cache::get(Py_TYPE(object), uncached);
+    type_entry const& type = type_cache::get(Py_TYPE(object));
     if (type.has_head) {
       tensor_view const& view = detail::view_of_tensor(object);
       bool const has_stream = runtime_of(view.device()) != runtime_kind::none;
@@ -279,8 +281,7 @@ class imported_tensor {
   // Describes an ndarray by its fields. Returns false without an exception when __dlpack__ is to be
   // called.
   DLBRIDGE_NOINLINE bool describe_ndarray(PyObject* object) noexcept {
-    type_cache::storage uncached;
-    return detail::can_read_fields(type_cache::get(Py_TYPE(object), uncached), object) &&
+    return detail::can_read_fields(type_cache::get(Py_TYPE(object)), object) &&
            detail::read_ndarray(object, tensor_, dims_, flags_) &&
            detail::is_sound_ndarray(tensor_);
   }
@@ -326,9 +327,15 @@ class imported_tensor {
         (tensor_.ndim > 0 && tensor_.shape == nullptr)) {
       return false;
     }
-    detail::copy_dims(tensor_, dims_);
+    dlbridge::detail::copy_extents(tensor_.shape, tensor_.ndim, dims_.shape);
+    tensor_.shape = dims_.shape;
+    if (tensor_.strides != nullptr) {
+      dlbridge::detail::copy_extents(tensor_.strides, tensor_.ndim, dims_.strides);
+      tensor_.strides = dims_.strides;
+    }
     return true;
   }
+
   // The import sets tensor_, flags_ and dims_; to initialize them here would slow every call.
   union {
     DLTensor tensor_;

@@ -57,18 +57,6 @@ struct copied_dims {
   std::int64_t strides[direct_rank];
 };
 
-// Copies the shape and the strides of a description into that room, as the library of the tensor
-// may change its own.
-// @pre the rank is from 0 to direct_rank, and a rank above 0 has a shape.
-DLBRIDGE_INLINE void copy_dims(DLTensor& description, copied_dims& room) noexcept {
-  dlbridge::detail::copy_extents(description.shape, description.ndim, room.shape);
-  description.shape = room.shape;
-  if (description.strides != nullptr) {
-    dlbridge::detail::copy_extents(description.strides, description.ndim, room.strides);
-    description.strides = room.strides;
-  }
-}
-
 // The dtype for one type number of NumPy; lanes is 0 where DLPack has none. shift is the log2 of
 // the element size, by which byte strides are shifted to strides in elements.
 struct ndarray_type {
@@ -288,33 +276,6 @@ inline bool has_same_elements(tensor_view const& now, tensor_view const& before)
               (now.extent(i) <= 1 || now.stride(i) == before.stride(i));
   }
   return is_same || (now.empty() && before.empty());
-}
-
-// Whether the buffer of an object, writable if the tensor is to be written to, has the elements of
-// a tensor. Every ndarray that exports a tensor exports such a buffer. An exception may be pending
-// if not.
-DLBRIDGE_COLD inline bool has_buffer_of(PyObject* object, tensor_view const& tensor,
-                                        bool to_write) noexcept {
-  Py_buffer buffer;
-  bool const has_format = find_format(tensor.dtype()) != nullptr;  // unlike those of ml_dtypes
-  int const wanted = has_format ? PyBUF_RECORDS_RO : PyBUF_STRIDES;
-  if (api<PyObject_GetBuffer>(object, &buffer, wanted) != 0) {
-    return false;
-  }
-  dtype type = tensor.dtype();
-  bool is_same = (!has_format || try_read_format(buffer.format, buffer.itemsize, type)) &&
-                 type == tensor.dtype() && buffer.itemsize == element_bytes(type) &&
-                 buffer.ndim == tensor.rank() && (!to_write || buffer.readonly == 0) &&
-                 (buffer.strides != nullptr || tensor.is_row_major()) &&  // ctypes omits them
-                 buffer.buf == static_cast<char const*>(tensor.data()) + tensor.byte_offset();
-  for (int i = 0; is_same && i < buffer.ndim; ++i) {
-    is_same = buffer.shape[i] == tensor.extent(i) &&
-              (buffer.shape[i] <= 1 || buffer.strides == nullptr ||
-               buffer.strides[i] == tensor.stride(i) * buffer.itemsize);
-  }
-  is_same = is_same || (buffer.len == 0 && tensor.empty());
-  api<PyBuffer_Release>(&buffer);
-  return is_same;
 }
 }  // namespace detail
 }  // namespace python

@@ -36,7 +36,9 @@ struct library_row;  // call/detail/export_path.hpp
 
 /// What one Python type offers. The references are borrowed from the type and valid until it is
 /// modified or destroyed: a caller that lets Python code run meanwhile holds a reference to dlpack.
-struct type_facts {
+/// On free-threaded builds, where another thread may modify the type at any time, the reference to
+/// dlpack is held. An entry fills whole cache lines; a shift gives the address of a slot.
+struct alignas(64) type_entry {
   PyTypeObject* type = nullptr;
   unsigned version_tag = 0;  // 0: the entry is not valid
   /// Whether dlpack is called with the object as first argument: no object has one of its own.
@@ -57,17 +59,6 @@ struct type_facts {
 
   bool is_ndarray() const noexcept { return array_type == type; }
   detail::known_type const* known() const noexcept { return tests.row; }
-};
-
-/// The facts of a type, and on free-threaded builds a reference to dlpack, as another thread may
-/// modify the type at any time. It fills whole cache lines; a shift gives the address of a slot.
-struct alignas(64) type_entry : type_facts {
-#if defined(Py_GIL_DISABLED)
-  type_entry() = default;
-  explicit type_entry(type_facts const& facts) noexcept : type_facts(facts) {}
-  type_facts const& facts() const noexcept { return *this; }
-  ref kept{};  // empty where the facts are those of a stored entry
-#endif
 };
 
 namespace detail {
@@ -108,22 +99,25 @@ DLBRIDGE_COLD inline void const* exchange_header_of(PyTypeObject* type) noexcept
   constexpr std::uintptr_t page = 4096;  // no object is in the first one, nor misaligned
   return address >= page && address % alignof(void*) == 0 ? header : nullptr;
 }
-// The base of a type, if it has the same table; otherwise empty.
-inline ref base_with_table(PyTypeObject* type, void const* header) noexcept {
-  ref base = base_of(type);
-  auto* const from = reinterpret_cast<PyTypeObject*>(base.get());
-  return base && exchange_header_of(from) == header ? std::move(base) : ref();
-}
-// Whether a type inherits the table of a class whose __dlpack__ it overrides.
-inline bool overrides_table(PyTypeObject* type, void const* header, PyObject* dlpack) noexcept {
-  ref const base = base_with_table(type, header);
-  auto* const from = reinterpret_cast<PyTypeObject*>(base.get());
-  return base && (type_attribute(from, names::get().dlpack).get() != dlpack ||
-                  overrides_table(from, header, dlpack));
+
+// Finds out who may use the table of a type, whose other facts are known.
+DLBRIDGE_COLD inline void judge_table(type_entry& fresh, void const* header) noexcept {
+  fresh.has_table = static_cast<bool>(fresh.exchange);
+  fresh.defines_table = fresh.has_table && fresh.dlpack != Py_None;
+  ref base = base_of(fresh.type);
+  while (fresh.has_table && base) {
+    auto* const from = reinterpret_cast<PyTypeObject*>(base.get());
+    if (exchange_header_of(from) != header) {
+      return;
+    }
+    fresh.defines_table = false;
+    fresh.has_table = type_attribute(from, names::get().dlpack).get() == fresh.dlpack;
+    base = base_of(from);
+  }
 }
 
 // Whether no object of a type has attributes of its own.
-static bool has_type_attributes_only(PyTypeObject* type) noexcept {
+inline bool has_type_attributes_only(PyTypeObject* type) noexcept {
 #if PY_VERSION_HEX >= 0x030C0000
   if (PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT)) {
     return false;
@@ -193,15 +187,13 @@ DLBRIDGE_COLD inline type_entry look_up_type(PyTypeObject* type) noexcept {
   void const* const header = exchange_header_of(type);
   fresh.exchange = exchange_table::find(header);
   if (!uses_protocol_only()) {
-    fresh.has_table = fresh.exchange && !overrides_table(type, header, fresh.dlpack);
-    fresh.defines_table =
-        fresh.has_table && fresh.dlpack != Py_None && !base_with_table(type, header);
-#if !defined(Py_GIL_DISABLED)  // where each call looks the type up, a call of the table costs less
+    judge_table(fresh, header);
+#if !defined(Py_GIL_DISABLED)  // which calls the table (docs/python.md)
     fresh.has_head = has_tensor_head(type);
 #endif
   }
 #if defined(Py_GIL_DISABLED)
-  fresh.kept = std::move(dlpack);
+  static_cast<void>(dlpack.release());
 #endif
   return fresh;
 }

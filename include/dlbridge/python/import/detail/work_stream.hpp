@@ -23,8 +23,7 @@ namespace detail {
 // `__cuda_stream__`, or the current one of its library. An empty reference, with
 // or without an exception set, where there is none.
 inline ref find_stream_object(PyObject* object, device where) noexcept {
-  type_cache::storage uncached;
-  known_type const* const known = type_cache::get(Py_TYPE(object), uncached).known();
+  known_type const* const known = type_cache::get(Py_TYPE(object)).known();
   if (known != nullptr && known->stream_function != nullptr) {
     ref const function = import_function(known->stream_module, known->stream_function);
     ref const ordinal = function ? ref::steal(PyLong_FromLong(where.id)) : ref();

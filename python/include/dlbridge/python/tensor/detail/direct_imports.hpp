@@ -213,8 +213,7 @@ DLBRIDGE_INLINE ref import_directly(PyObject* object, consume_request const& req
   if (request.has_target || request.copy == copy_policy::never) {
     return ref();
   }
-  type_cache::storage uncached;
-  type_entry const& type = type_cache::get(Py_TYPE(object), uncached);
+  type_entry const& type = type_cache::get(Py_TYPE(object));
   if (request.copy == copy_policy::always) {
     return apply(request, readonly,
                  is_tensor(object) ? copy_of_tensor(object) : copy_of_array(type, object));
