@@ -62,11 +62,10 @@ class imported_tensor {
     }
   }
 
-  /// Imports the tensor of an object: by the exchange table of its type, by the fields of an
-  /// ndarray, which is owned or lent as the mode requires, else by `__dlpack__`. What a table
-  /// returns is checked as any foreign tensor. `__dlpack__` is called also for complex tensors, as
-  /// torch's table exports conjugated views as if they were not conjugated; and for what a table
-  /// refuses, as the exception of `__dlpack__` states the reason.
+  /// Imports the tensor of an object: by the exchange table of its type, unless that does not
+  /// export what `__dlpack__` would (export_by_table); by the fields of an ndarray; else by
+  /// `__dlpack__`. The mode decides whether the tensor is lent or owned. What a table returns is
+  /// checked as any foreign tensor.
   /// @param where the device that the parameter requires: if that is the host, the elements of
   ///   memory to which devices write are ready for it.
   /// @return false, with a Python exception set as by consume and host_wait, when the import
