@@ -6,7 +6,8 @@
     check.py INCLUDE_DIR [MORE] --map CONTRIBUTING.md --write     writes the map
     check.py INCLUDE_DIR [MORE] --figures                  files, lines and arrows of each folder
 
-MORE is a folder of headers that are not installed. Those of INCLUDE_DIR include none of them.
+MORE is a folder of headers that are not installed, the layer `module`. Those of INCLUDE_DIR include
+none of them.
 Each header begins with one sentence. FOLDERS names the layer of the headers in a folder. A header
 outside of these, or of another layer, states its own in a second line, `// layer: NAME`. A header
 includes headers of its own layer, without a circle, and of the layers below. An umbrella header,
@@ -36,9 +37,10 @@ LAYERS = {
     "interpreter": "Python.h, exceptions, capsules; what Python values mean",
     "import": "from a Python object to a managed tensor",
     "export": "from a managed tensor to a capsule, a buffer or an exchange table",
-    "python_tensor": "the Python type `dlbridge.Tensor` and the functions of the module",
+    "python_tensor": "the Python type of the results of an extension",
     "call": "arguments, results, refusals and overloads of compiled functions",
     "bindings": "pybind11 and nanobind: casters, `def`, `def_dlpack`",
+    "module": "what only the package's module has: its Tensor and its functions",
 }
 
 # The layer of a folder of include/dlbridge and of the folders in it. The headers outside of these
@@ -137,7 +139,8 @@ class Header:
     @property
     def layer(self) -> str | None:
         """None for an umbrella header, and where neither the header nor its folder names one."""
-        return None if self.is_umbrella else self.stated_layer or nearest(FOLDERS, self.folder)
+        usual = nearest(FOLDERS, self.folder) if self.is_installed else "module"
+        return None if self.is_umbrella else self.stated_layer or usual
 
     @functools.cached_property
     def is_umbrella(self) -> bool:
@@ -176,7 +179,8 @@ def read(*roots: Path) -> dict[str, Header]:
 
 def allowed(header: Header) -> set[str]:
     """The headers of other projects that a header may include."""
-    return (nearest(FOREIGN, header.folder) or set()) | EXCEPTIONS.get(header.name, set())
+    folder = header.folder if header.is_installed else "python/pybind11"
+    return (nearest(FOREIGN, folder) or set()) | EXCEPTIONS.get(header.name, set())
 
 
 def unguarded_calls(header: Header) -> list[str]:

@@ -1,5 +1,5 @@
-// module_functions: defines the Python functions from_dlpack, as_tensor, to_dlpack, from_pointer
-// and empty.
+// bind_functions: defines the Python functions from_dlpack, as_tensor, to_dlpack, from_pointer and
+// empty.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -120,8 +120,8 @@ DLBRIDGE_COLD inline PyObject* rebuild(PyObject*, PyObject* arguments) noexcept 
 }
 }  // namespace detail
 
-/// The table for PyModule_AddFunctions. Any extension module may add these functions.
-DLBRIDGE_LOCAL inline PyMethodDef* module_functions() noexcept {
+/// The functions that are called for each exchange, and the one by whose name pickles refer to it.
+DLBRIDGE_LOCAL inline PyMethodDef* exchange_functions() noexcept {
   static PyMethodDef table[] = {
       {"from_dlpack", detail::method(&detail::from_dlpack), METH_FASTCALL | METH_KEYWORDS,
        "from_dlpack(x, /, *, device=None, copy=None, stream=None, readonly=None)\n--\n\n"
@@ -178,11 +178,18 @@ DLBRIDGE_LOCAL inline PyMethodDef* module_functions() noexcept {
        "Raises\n------\n"
        "BufferError\n    If x is read-only and the struct is legacy.\n"
        "Exception\n    As as_tensor."},
-      detail::from_pointer_row(),
-      detail::empty_row(),
       {"_rebuild", detail::method(&detail::rebuild), METH_VARARGS, nullptr},
       {nullptr, nullptr, 0, nullptr}};
   return table;
+}
+
+/// Adds the functions to a module. Any extension module may do so.
+/// @throws pybind11::error_already_set when a function cannot be created.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+inline void bind_functions(pybind11::module_& m) {
+  detail::require(api<PyModule_AddFunctions>(m.ptr(), exchange_functions()) == 0);
+  detail::bind_constructors(m);
 }
 
 }  // namespace python

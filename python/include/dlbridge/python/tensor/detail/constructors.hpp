@@ -21,6 +21,8 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/pybind11/def.hpp>
+#include <dlbridge/python/pybind11/errors.hpp>
 #include <dlbridge/python/tensor/detail/import_functions.hpp>
 #include <dlbridge/python/tensor/detail/tensor_shapes.hpp>
 #include <dlbridge/stream.hpp>
@@ -32,6 +34,16 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
+namespace py = pybind11;
+
+// Throws the pending exception where a value is not valid.
+inline void require(bool is_valid) {
+  if (!is_valid) {
+    on_pybind11::throw_pending();
+  }
+}
+inline py::object taken(PyObject* created) { return on_pybind11::checked(ref::steal(created)); }
+
 // Reads an address: an integer, a ctypes.c_void_p, or an object with __int__, such as an allocation
 // of PyCUDA. Returns false, with ValueError set, for any other value.
 inline bool read_pointer(PyObject* value, void*& out) noexcept {
@@ -134,42 +146,33 @@ inline bool read_bool(PyObject* value, char const* name) noexcept {
   return PyBool_Check(value) || refuse_value(value, name, "True or False");
 }
 
-// from_pointer(ptr, shape, dtype, *, strides, device, stream, owner, readonly)
-DLBRIDGE_COLD inline PyObject* from_pointer(PyObject*, PyObject* positional,
-                                            PyObject* keywords) noexcept {
-  char const* accepted[] = {"ptr",    "shape", "dtype",    "strides", "device",
-                            "stream", "owner", "readonly", nullptr};
-  PyObject *ptr = nullptr, *shape = nullptr, *type = nullptr;
-  PyObject *strides = Py_None, *where = Py_None, *owner = Py_None, *readonly = Py_False;
+// Reads dtype= into a description. Returns false, with ValueError set, for any other value.
+inline bool read_element(PyObject* value, description& d) noexcept {
+  if (!read_dtype(value, d.type)) {
+    return false;
+  }
+  d.flags |= has_padded_elements(value, d.type) ? flag_padded : 0;
+  return PyErr_Occurred() == nullptr;
+}
+
+inline py::object from_pointer(py::handle ptr, py::handle shape, py::handle type,
+                               py::handle strides, py::handle where, py::handle stream,
+                               py::handle owner, py::handle readonly) {
   import_arguments arguments;
-  arguments.request.stream = Py_None;
-  description d;
-  if (!api<PyArg_ParseTupleAndKeywords>(positional, keywords, "OOO|$OOOOO:from_pointer",
-                                        const_cast<char**>(accepted), &ptr, &shape, &type, &strides,
-                                        &where, &arguments.request.stream, &owner, &readonly) ||
-      (where != Py_None && !read_target(where, d.device)) || !read_pointer(ptr, d.data) ||
-      !read_shape(shape, d.shape) || !read_dtype(type, d.type) ||
-      !read_strides(strides, d.shape.size(), d.strides) || !read_bool(readonly, "readonly")) {
-    return nullptr;
-  }
-  d.flags = readonly == Py_True ? flag_read_only : 0;
-  if (has_padded_elements(type, d.type)) {
-    d.flags |= flag_padded;
-  }
-  if (PyErr_Occurred() != nullptr) {
-    return nullptr;
-  }
-  PyObject* const stream = arguments.request.stream;
-  PyObject* queue = nullptr;  // wrap_imported keeps it
-  if (!check_memory(d) ||
-      !(runtime_of_memory(d.device) == runtime_kind::none
-            ? read_queue(stream, d.device, queue)
-            : stream == Py_None ||
-                  choose_stream(stream, stream_device(d.device), arguments.ready))) {
-    return nullptr;
-  }
+  arguments.request.stream = stream.ptr();
   arguments.producer = Py_None;
-  return wrap_imported(build_on_object(ref::borrow(owner), d), arguments);
+  description d;
+  PyObject* queue = nullptr;  // wrap_imported keeps it
+  d.flags = readonly.ptr() == Py_True ? flag_read_only : 0;
+  require((where.is_none() || read_target(where.ptr(), d.device)) &&
+          read_pointer(ptr.ptr(), d.data) && read_shape(shape.ptr(), d.shape) &&
+          read_element(type.ptr(), d) && read_strides(strides.ptr(), d.shape.size(), d.strides) &&
+          read_bool(readonly.ptr(), "readonly") && check_memory(d));
+  require(runtime_of_memory(d.device) == runtime_kind::none
+              ? read_queue(stream.ptr(), d.device, queue)
+              : stream.is_none() ||
+                    choose_stream(stream.ptr(), stream_device(d.device), arguments.ready));
+  return taken(wrap_imported(build_on_object(ref::borrow(owner.ptr()), d), arguments));
 }
 
 // A tensor in new memory of a device. Throws.
@@ -196,52 +199,42 @@ inline managed_tensor allocate_pinned(description d) {
   return allocate_on(d);
 }
 
-// empty(shape, dtype, *, device='cpu', pinned=False)
-DLBRIDGE_COLD inline PyObject* empty(PyObject*, PyObject* positional, PyObject* keywords) noexcept {
-  char const* accepted[] = {"shape", "dtype", "device", "pinned", nullptr};
-  PyObject *shape = nullptr, *type = nullptr, *where = Py_None, *pinned = Py_False;
+inline py::object empty(py::handle shape, py::handle type, py::handle where, py::handle pinned) {
   description d;
-  if (!api<PyArg_ParseTupleAndKeywords>(positional, keywords, "OO|$OO:empty",
-                                        const_cast<char**>(accepted), &shape, &type, &where,
-                                        &pinned) ||
-      (where != Py_None && !read_target(where, d.device)) || !read_shape(shape, d.shape) ||
-      !read_dtype(type, d.type) || !read_bool(pinned, "pinned")) {
-    return nullptr;
-  }
   std::int64_t count = 0;
   std::int64_t bits = 0;
-  if (!try_count(d.shape.size(), d.shape.data(), count) ||
-      !try_multiply(count, element_bytes(d.type) * 8, bits)) {
-    refuse_value(shape, "shape", "one whose size in bits fits 64 bits");
-    return nullptr;
-  }
-  if (pinned == Py_True && d.device.type != kDLCPU) {
-    refuse_value(where, "device", "'cpu' with pinned=True: pinned memory is memory of the host");
-    return nullptr;
-  }
-  bool const is_padded = has_padded_elements(type, d.type);
-  if (PyErr_Occurred() != nullptr) {
-    return nullptr;
-  }
+  require((where.is_none() || read_target(where.ptr(), d.device)) &&
+          read_shape(shape.ptr(), d.shape) && read_element(type.ptr(), d) &&
+          read_bool(pinned.ptr(), "pinned"));
+  require((try_count(d.shape.size(), d.shape.data(), count) &&
+           try_multiply(count, element_bytes(d.type) * 8, bits)) ||
+          refuse_value(shape.ptr(), "shape", "one whose size in bits fits 64 bits"));
+  bool const is_pinned = pinned.ptr() == Py_True;
+  require(!is_pinned || d.device.type == kDLCPU ||
+          refuse_value(where.ptr(), "device",
+                       "'cpu' with pinned=True: pinned memory is memory of the host"));
+  bool const is_padded = d.flags != 0;
   dtype const element = std::exchange(d.type, is_padded ? dtype_of<std::uint8_t>() : d.type);
   managed_tensor tensor;
-  bool const done = guarded(
+  require(guarded(
       [&] {
-        tensor = pinned == Py_True         ? allocate_pinned(d)
+        tensor = is_pinned                 ? allocate_pinned(d)
                  : d.device.type == kDLCPU ? build_empty(d.type, d.shape)
                                            : allocate_on(d);
       },
-      "empty");
-  if (done && is_padded) {  // the struct is dlbridge's own
+      "empty"));
+  if (is_padded) {  // the struct is dlbridge's own
     tensor.get_versioned()->dl_tensor.dtype = element.abi();
     tensor.get_versioned()->flags |= flag_padded;
   }
-  return done ? wrap_imported(std::move(tensor), import_arguments()) : nullptr;
+  return taken(wrap_imported(std::move(tensor), import_arguments()));
 }
 
-inline PyMethodDef from_pointer_row() noexcept {
-  return {
-      "from_pointer", method(&from_pointer), METH_VARARGS | METH_KEYWORDS,
+inline void bind_constructors(py::module_& m) {
+  dlbridge::def(
+      m, "from_pointer", &from_pointer, py::arg("ptr"), py::arg("shape"), py::arg("dtype"),
+      py::kw_only(), py::arg("strides") = py::none(), py::arg("device") = py::none(),
+      py::arg("stream") = py::none(), py::arg("owner") = py::none(), py::arg("readonly") = false,
       "from_pointer(ptr, shape, dtype, *, strides=None, device='cpu', stream=None, owner=None, "
       "readonly=False)\n--\n\n"
       "Return a Tensor on memory whose address the caller has.\n\n"
@@ -267,23 +260,22 @@ inline PyMethodDef from_pointer_row() noexcept {
       "Raises\n------\n"
       "ValueError\n"
       "    If an argument has an invalid value: a null or misaligned pointer, a negative extent,\n"
-      "    a size beyond the address space, or another device than the driver reports."};
-}
-inline PyMethodDef empty_row() noexcept {
-  return {"empty", method(&empty), METH_VARARGS | METH_KEYWORDS,
-          "empty(shape, dtype, *, device='cpu', pinned=False)\n--\n\n"
-          "Return a row-major Tensor in new memory, whose elements are not initialized.\n\n"
-          "Parameters\n----------\n"
-          "shape : int or tuple of int\n    The extents.\n"
-          "dtype : str, framework's dtype, or tuple of int\n    As for dlbridge.dtype.\n"
-          "device : str, tuple of int, or framework's device, optional\n"
-          "    A device of CUDA or ROCm, or 'cpu', where the memory is aligned to 64 bytes.\n"
-          "pinned : bool, optional\n"
-          "    Whether memory of the host is pinned, so that devices access it directly.\n\n"
-          "Raises\n------\n"
-          "ValueError\n    If an argument has an invalid value.\n"
-          "MemoryError\n    If the memory cannot be allocated.\n"
-          "RuntimeError\n    If the driver of the device is missing or fails."};
+      "    a size beyond the address space, or another device than the driver reports.");
+  dlbridge::def(m, "empty", &empty, py::arg("shape"), py::arg("dtype"), py::kw_only(),
+                py::arg("device") = py::none(), py::arg("pinned") = false,
+                "empty(shape, dtype, *, device='cpu', pinned=False)\n--\n\n"
+                "Return a row-major Tensor in new memory, whose elements are not initialized.\n\n"
+                "Parameters\n----------\n"
+                "shape : int or tuple of int\n    The extents.\n"
+                "dtype : str, framework's dtype, or tuple of int\n    As for dlbridge.dtype.\n"
+                "device : str, tuple of int, or framework's device, optional\n"
+                "    A device of CUDA or ROCm, or 'cpu', where the memory is aligned to 64 bytes.\n"
+                "pinned : bool, optional\n"
+                "    Whether memory of the host is pinned, so that devices access it directly.\n\n"
+                "Raises\n------\n"
+                "ValueError\n    If an argument has an invalid value.\n"
+                "MemoryError\n    If the memory cannot be allocated.\n"
+                "RuntimeError\n    If the driver of the device is missing or fails.");
 }
 }  // namespace detail
 }  // namespace python
