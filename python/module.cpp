@@ -114,11 +114,11 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used(), py::multiple_interpreters::not
                           std::to_string(DLBRIDGE_VERSION_MINOR) + "." +
                           std::to_string(DLBRIDGE_VERSION_PATCH);
   m.attr("DLPACK_VERSION") = py::make_tuple(dlbridge::stated_major, dlbridge::stated_minor);
-  m.attr("Tensor") = type_object(dp::full_tensor_type());
-  m.attr("dtype") = type_object(dp::text_types::get().dtype);
-  m.attr("device") = type_object(dp::text_types::get().device);
+  m.attr("Tensor") = type_object(core::full_tensor_type());
+  m.attr("dtype") = type_object(core::text_types::get().dtype);
+  m.attr("device") = type_object(core::text_types::get().device);
   m.attr("CopyForbiddenError") = type_object(dp::copy_forbidden_error());
-  dp::bind_functions(m);
+  core::bind_functions(m);
   m.def("_drivers", &drivers,
         "Return the facts of the CUDA and ROCm drivers, or why each is missing.");
   dlbridge::def(m, "_vector", &make_vector, py::arg("size"), py::arg("on_free"),

@@ -8,14 +8,12 @@
 
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 // Whether a dtype of NumPy has another byte order than this machine, or is a longdouble, whose name
 // states the bytes in memory and not the format. False also where an exception is set.
 inline bool is_foreign_numpy_dtype(PyObject* value) noexcept {
@@ -162,7 +160,4 @@ inline bool has_padded_elements(PyObject* object, dtype type) noexcept {
   std::int64_t bytes = 0;
   return size && PyLong_Check(size.get()) && read_integer(size.get(), bytes) && bytes == 1;
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

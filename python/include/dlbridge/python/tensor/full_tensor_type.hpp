@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/array_method.hpp>
 #include <dlbridge/python/tensor/detail/attribute_table.hpp>
@@ -13,10 +14,7 @@
 #include <dlbridge/python/tensor/detail/tensor_values.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 DLBRIDGE_LOCAL inline PyType_Slot* full_tensor_slots() noexcept {
   static PyType_Slot slots[] = {
       {Py_tp_doc,
@@ -51,7 +49,6 @@ DLBRIDGE_LOCAL inline PyType_Slot* full_tensor_slots() noexcept {
       {0, nullptr}};
   return slots;
 }
-}  // namespace detail
 
 /// The complete type Tensor.
 /// @pre tensor_type() has not been called in this module: a type that exists already stays as it
@@ -60,10 +57,7 @@ DLBRIDGE_LOCAL inline PyType_Slot* full_tensor_slots() noexcept {
 /// @par Thread and GIL
 /// The caller holds the GIL.
 DLBRIDGE_COLD inline PyTypeObject* full_tensor_type() noexcept {
-  detail::tensor_type_row() = {"dlbridge.Tensor", detail::full_tensor_slots()};
+  tensor_type_row() = {"dlbridge.Tensor", full_tensor_slots()};
   return tensor_type();
 }
-
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

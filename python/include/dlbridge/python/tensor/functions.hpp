@@ -10,6 +10,7 @@
 #include <dlbridge/builder.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
@@ -22,10 +23,7 @@
 #include <dlbridge/python/tensor/tensor_type.hpp>
 #include <dlbridge/stream.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 DLBRIDGE_COLD inline PyObject* to_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t count,
                                          PyObject* keywords) noexcept {
   names const& n = names::get();
@@ -52,7 +50,7 @@ DLBRIDGE_COLD inline PyObject* to_dlpack(PyObject* module, PyObject* const* args
   tensor_object& self = tensor_in(tensor.get());
   request.kind = struct_kind_for(max_version);
   request.target = self.view.device();
-  detail::order_unnamed(request.target, request);  // the consumer of a raw capsule names no stream
+  order_unnamed(request.target, request);  // the consumer of a raw capsule names no stream
   shared_tensor const* const owner = try_share(self);
   return owner == nullptr
              ? nullptr
@@ -118,12 +116,11 @@ DLBRIDGE_COLD inline PyObject* rebuild(PyObject*, PyObject* arguments) noexcept 
   d.flags = (flags & flag_padded) | (readonly != 0 || buffer.readonly != 0 ? flag_read_only : 0);
   return wrap_imported(build_on_object(std::move(memory), d), import_arguments());
 }
-}  // namespace detail
 
 /// The functions that are called for each exchange, and the one by whose name pickles refer to it.
 DLBRIDGE_LOCAL inline PyMethodDef* exchange_functions() noexcept {
   static PyMethodDef table[] = {
-      {"from_dlpack", detail::method(&detail::from_dlpack), METH_FASTCALL | METH_KEYWORDS,
+      {"from_dlpack", method(&from_dlpack), METH_FASTCALL | METH_KEYWORDS,
        "from_dlpack(x, /, *, device=None, copy=None, stream=None, readonly=None)\n--\n\n"
        "Return a Tensor on the memory of a DLPack producer.\n\n"
        "The Tensor keeps the memory alive. The elements are copied only if `device` or `copy`\n"
@@ -154,7 +151,7 @@ DLBRIDGE_LOCAL inline PyMethodDef* exchange_functions() noexcept {
        "Exception\n"
        "    That of the producer, unchanged; if it refused a move or a copy, as the cause of the\n"
        "    exception that states why dlbridge makes none."},
-      {"as_tensor", detail::method(&detail::as_tensor), METH_FASTCALL | METH_KEYWORDS,
+      {"as_tensor", method(&as_tensor), METH_FASTCALL | METH_KEYWORDS,
        "as_tensor(x, /, *, device=None, copy=None, stream=None, readonly=None)\n--\n\n"
        "Return a Tensor on the memory of an array.\n\n"
        "As from_dlpack, by the first of these protocols that x supports: DLPack, the buffer\n"
@@ -165,7 +162,7 @@ DLBRIDGE_LOCAL inline PyMethodDef* exchange_functions() noexcept {
        "Raises\n------\n"
        "TypeError\n    If x supports none of these protocols.\n"
        "Exception\n    As from_dlpack."},
-      {"to_dlpack", detail::method(&detail::to_dlpack), METH_FASTCALL | METH_KEYWORDS,
+      {"to_dlpack", method(&to_dlpack), METH_FASTCALL | METH_KEYWORDS,
        "to_dlpack(x, /, *, max_version=None, copy=None)\n--\n\n"
        "Return a raw capsule, for a consumer that accepts no producer, such as TensorFlow.\n\n"
        "The capsule can be consumed once. Otherwise its destructor frees the tensor.\n\n"
@@ -178,7 +175,7 @@ DLBRIDGE_LOCAL inline PyMethodDef* exchange_functions() noexcept {
        "Raises\n------\n"
        "BufferError\n    If x is read-only and the struct is legacy.\n"
        "Exception\n    As as_tensor."},
-      {"_rebuild", detail::method(&detail::rebuild), METH_VARARGS, nullptr},
+      {"_rebuild", method(&rebuild), METH_VARARGS, nullptr},
       {nullptr, nullptr, 0, nullptr}};
   return table;
 }
@@ -188,10 +185,7 @@ DLBRIDGE_LOCAL inline PyMethodDef* exchange_functions() noexcept {
 /// @par Thread and GIL
 /// The caller holds the GIL.
 inline void bind_functions(pybind11::module_& m) {
-  detail::require(api<PyModule_AddFunctions>(m.ptr(), exchange_functions()) == 0);
-  detail::bind_constructors(m);
+  require(api<PyModule_AddFunctions>(m.ptr(), exchange_functions()) == 0);
+  bind_constructors(m);
 }
-
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

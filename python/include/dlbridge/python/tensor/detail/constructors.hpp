@@ -14,6 +14,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/dtypes.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
@@ -30,10 +31,7 @@
 #include <dlbridge/validate.hpp>
 #include <dlbridge/view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 namespace py = pybind11;
 
 // Throws the pending exception where a value is not valid.
@@ -120,12 +118,9 @@ DLBRIDGE_COLD inline bool check_memory(description const& d) noexcept {
     return refuse_memory(why, "Correct the pointer, the shape or the strides");
   }
   tensor_view const view(t, d.flags);
-  requirement aligned;
-  aligned.where.type = device_filter::anywhere;
-  aligned.alignment = scalar_alignment(d.type);
-  if (!meets(view, aligned)) {
+  if (!is_aligned(view, d.type)) {
     why = refusal(errc::misaligned, "a multiple of ", name_of(view).c_str());
-    why.expected.append_unsigned(aligned.alignment).append(" as the address");
+    why.expected.append_unsigned(scalar_alignment(d.type)).append(" as the address");
     dlbridge::detail::append_alignment(
         why.got, dlbridge::detail::position_of(view) & (0 - dlbridge::detail::position_of(view)));
     return refuse_memory(why, "Copy the elements to aligned memory");
@@ -277,7 +272,4 @@ inline void bind_constructors(py::module_& m) {
                 "MemoryError\n    If the memory cannot be allocated.\n"
                 "RuntimeError\n    If the driver of the device is missing or fails.");
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

@@ -10,6 +10,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
@@ -27,13 +28,11 @@
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/detail/tensor_streams.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
+#include <dlbridge/python/tensor/text_types.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 // The keyword arguments of from_dlpack and as_tensor.
 struct import_arguments {
   consume_request request{};
@@ -44,8 +43,7 @@ struct import_arguments {
 
 // Reads device=, where every ordinal of the CPU names the CPU.
 inline bool read_target(PyObject* value, device& out) noexcept {
-  bool const is_read = read_device(value, out) &&
-                       (is_known(out) || refuse_value(value, "device", "of a DLPack device type"));
+  bool const is_read = read_known_device(value, out);
   out = destination(out);
   return is_read;
 }
@@ -264,7 +262,4 @@ inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
   }
   return wrap_imported(import_described(object, arguments), arguments);
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
@@ -14,10 +17,7 @@
 #include <dlbridge/python/tensor/text_types.hpp>
 #include <dlbridge/view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 inline ref int_tuple(int count, std::int64_t const* values) noexcept {
   ref tuple = ref::steal(api<PyTuple_New>(count));
   for (int i = 0; tuple && i < count; ++i) {
@@ -42,52 +42,32 @@ inline ref strides_tuple(tensor_view const& view, std::int64_t factor) noexcept 
   return int_tuple(view.rank(), strides);
 }
 
-inline PyObject* get_shape(PyObject* self, void*) noexcept {
-  tensor_view const& view = tensor_in(self).view;
-  return int_tuple(view.rank(), view.shape()).release();
+inline ref shape_of(tensor_view const& view) noexcept {
+  return int_tuple(view.rank(), view.shape());
 }
-inline PyObject* get_strides(PyObject* self, void*) noexcept {
-  return strides_tuple(tensor_in(self).view, 1).release();
-}
-inline PyObject* get_byte_strides(PyObject* self, void*) noexcept {
-  tensor_view const& view = tensor_in(self).view;
+inline ref element_strides(tensor_view const& view) noexcept { return strides_tuple(view, 1); }
+inline ref byte_strides(tensor_view const& view) noexcept {
   if (is_sub_byte(view.dtype()) && !view.is_padded()) {
-    Py_RETURN_NONE;
+    return ref::borrow(Py_None);
   }
-  ref const bytes = ref::steal(PyLong_FromLongLong(element_bytes(view.dtype())));
+  ref const bytes = to_python(element_bytes(view.dtype()));
   ref strides = strides_tuple(view, 1);
   for (int i = 0; bytes && strides && i < view.rank(); ++i) {  // a product may need 66 bits
     PyObject* const product =
         api<PyNumber_Multiply>(PyTuple_GET_ITEM(strides.get(), i), bytes.get());
     if (product == nullptr) {
-      return nullptr;
+      return ref();
     }
     decref(PyTuple_GET_ITEM(strides.get(), i));
     PyTuple_SET_ITEM(strides.get(), i, product);
   }
-  return bytes ? strides.release() : nullptr;
+  return bytes ? std::move(strides) : ref();
 }
-inline PyObject* get_ndim(PyObject* self, void*) noexcept {
-  return PyLong_FromLong(tensor_in(self).view.rank());
+inline std::int64_t item_size(tensor_view const& view) noexcept {
+  return element_bytes(view.dtype());
 }
-inline PyObject* get_size(PyObject* self, void*) noexcept {
-  return PyLong_FromLongLong(tensor_in(self).view.count());
-}
-inline PyObject* get_itemsize(PyObject* self, void*) noexcept {
-  return PyLong_FromLongLong(element_bytes(tensor_in(self).view.dtype()));
-}
-inline PyObject* get_nbytes(PyObject* self, void*) noexcept {
-  tensor_view const& view = tensor_in(self).view;
-  return PyLong_FromLongLong(bytes_for(view.count(), view.dtype(), view.is_padded()));
-}
-inline PyObject* get_dtype(PyObject* self, void*) noexcept {
-  return to_python(tensor_in(self).view.dtype()).release();
-}
-inline PyObject* get_device(PyObject* self, void*) noexcept {
-  return to_python(tensor_in(self).view.device()).release();
-}
-inline PyObject* get_readonly(PyObject* self, void*) noexcept {
-  return PyBool_FromLong(tensor_in(self).view.read_only());
+inline std::int64_t compact_size(tensor_view const& view) noexcept {
+  return bytes_for(view.count(), view.dtype(), view.is_padded());
 }
 // Whether data is null and byte_offset 0 in an export, whatever the producer wrote.
 inline bool has_null_data(tensor_view const& view) noexcept {
@@ -97,19 +77,16 @@ inline ref address_of(tensor_view const& view) noexcept {
   void* const data = has_null_data(view) ? nullptr : const_cast<void*>(view.data());
   return ref::steal(PyLong_FromVoidPtr(data));
 }
-inline PyObject* get_data_ptr(PyObject* self, void*) noexcept {
-  return address_of(tensor_in(self).view).release();
+inline std::uint64_t offset_of(tensor_view const& view) noexcept {
+  return has_null_data(view) ? 0 : view.byte_offset();
 }
-inline PyObject* get_byte_offset(PyObject* self, void*) noexcept {
-  tensor_view const& view = tensor_in(self).view;
-  return PyLong_FromUnsignedLongLong(has_null_data(view) ? 0 : view.byte_offset());
+
+// A getter of what a function, or a member, gives of the description.
+template <auto Get>
+PyObject* get_of_view(PyObject* self, void*) noexcept {
+  return to_python(std::invoke(Get, tensor_in(self).view)).release();
 }
-inline PyObject* get_c_contiguous(PyObject* self, void*) noexcept {
-  return PyBool_FromLong(tensor_in(self).view.is_row_major());
-}
-inline PyObject* get_f_contiguous(PyObject* self, void*) noexcept {
-  return PyBool_FromLong(tensor_in(self).view.is_column_major());
-}
+
 inline PyObject* get_version(PyObject* self, void*) noexcept {
   version stated;
   if (!read_producer_version(tensor_in(self), stated)) {
@@ -140,8 +117,4 @@ DLBRIDGE_COLD inline PyObject* get_cuda_array_interface(PyObject* self, void*) n
                             view.read_only() ? Py_True : Py_False, "strides", strides.get(),
                             "version", 3, "stream", static_cast<long long>(stream));
 }
-}  // namespace detail
-
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

@@ -5,6 +5,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/tensor_head.hpp>
@@ -14,10 +15,7 @@
 #include <dlbridge/python/tensor/detail/tensor_truth.hpp>
 #include <dlbridge/view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 // What elements an object has that == could compare: 2 for an array or a scalar of a library, 1 for
 // a number or a sequence of them, 0 for a text or another object; -1 with an exception set.
 inline int elements_in(PyObject* object) noexcept {
@@ -61,7 +59,4 @@ DLBRIDGE_COLD inline PyObject* compare_tensor(PyObject* self, PyObject* other, i
       : is_packed ? "compare t.tolist()"
                   : "compare an array, as numpy.asarray(t) == x");
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

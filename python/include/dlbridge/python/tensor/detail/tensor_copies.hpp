@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dlbridge/device.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/import/request.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -11,10 +12,7 @@
 #include <dlbridge/python/tensor/detail/tensor_shapes.hpp>
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 // to(device, *, stream=None, copy=None): from_dlpack(t, device=device, stream=stream, copy=copy)
 DLBRIDGE_COLD inline PyObject* to_method(PyObject* object, PyObject* positional,
                                          PyObject* keywords) noexcept {
@@ -52,7 +50,4 @@ DLBRIDGE_COLD inline PyObject* ravel_method(PyObject* object, PyObject*) noexcep
   ref const copied = ref::steal(copy_method(object, nullptr));  // row-major
   return copied ? make_view(copied.get(), flat).release() : nullptr;
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

@@ -7,6 +7,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/dtypes.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -14,10 +15,7 @@
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 // len(t): the extent of the first dimension.
 inline Py_ssize_t tensor_length(PyObject* object) noexcept {
   tensor_view const& view = tensor_in(object).view;
@@ -233,7 +231,4 @@ inline int refuse_assignment(PyObject*, PyObject*, PyObject* value) noexcept {
                                                      "that owns the memory");
   return -1;
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

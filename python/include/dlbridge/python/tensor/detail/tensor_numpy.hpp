@@ -8,6 +8,7 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
@@ -19,10 +20,7 @@
 #include <dlbridge/python/tensor/detail/tensor_truth.hpp>
 #include <dlbridge/view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 DLBRIDGE_COLD inline PyObject* lacks_attribute(tensor_view const& view, char const* name) noexcept {
   api<PyErr_Format>(PyExc_AttributeError, "a tensor %s has no %s", name_of(view).c_str(), name);
   return nullptr;
@@ -102,7 +100,4 @@ inline PyObject* get_numpy_dtype(PyObject* object, void*) noexcept {
   return type ? api<PyObject_CallOneArg>(make.get(), type.get())
               : lacks_numpy_attribute(view, "__numpy_dtype__");
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

@@ -11,6 +11,7 @@
 #include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/long_copy.hpp>
@@ -20,10 +21,7 @@
 #include <dlbridge/requirement.hpp>
 #include <dlbridge/view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 // The bytes of a compact tensor as a Tensor of uint8.
 inline ref as_bytes(PyObject* object) noexcept {
   tensor_view const& view = tensor_in(object).view;
@@ -79,7 +77,4 @@ DLBRIDGE_COLD inline PyObject* reduce_method(PyObject* object, PyObject* argumen
                                     static_cast<unsigned long long>(view.flags() & flag_padded))
                : nullptr;
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

@@ -13,6 +13,7 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/layout.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/dtypes.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
@@ -24,10 +25,7 @@
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 inline void swap_dimensions(view_layout& layout, int i, int j) noexcept {
   std::swap(layout.shape[i], layout.shape[j]);
   std::swap(layout.strides[i], layout.strides[j]);
@@ -359,12 +357,7 @@ DLBRIDGE_COLD inline PyObject* view_method(PyObject* object, PyObject* positiona
     refuse_resize(view, type, bits);
     return nullptr;
   }
-  requirement aligned;
-  aligned.where.type = device_filter::anywhere;
-  aligned.alignment = scalar_alignment(type);
-  bool const is_aligned =
-      aligned.alignment <= scalar_alignment(view.dtype()) || meets(view, aligned);
-  if (!is_aligned) {
+  if (scalar_alignment(type) > scalar_alignment(view.dtype()) && !is_aligned(view, type)) {
     report r = refusal(errc::copy_forbidden, "memory aligned for ", name_of(view).c_str(),
                        "Copy it first, with t.copy().view(...)");
     append_name(r.expected, type);
@@ -377,7 +370,4 @@ DLBRIDGE_COLD inline PyObject* view_method(PyObject* object, PyObject* positiona
   d.strides = dims::from(layout.strides, rank);
   return retyped(object, d).release();
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

@@ -12,6 +12,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/element_values.hpp>
@@ -19,10 +20,7 @@
 #include <dlbridge/python/tensor/detail/tensor_values.hpp>
 #include <dlbridge/view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 // The bits of the fraction of a float dtype, and its smallest distance of numbers, as the exponent
 // of 2.
 struct float_grid {
@@ -31,12 +29,9 @@ struct float_grid {
 };
 constexpr float_grid grid_of_float{23, -149};
 inline float_grid grid_of(dtype type) noexcept {
-  if (type.code == 14) {  // float8_e8m0fnu: powers of two only
-    return {0, -127};
-  }
-  for (float_format const& each : float_formats) {
+  for (small_format const& each : small_formats) {
     if (each.code == type.code && each.bits == type.bits) {
-      return {each.fraction_bits, 1 - each.bias - each.fraction_bits};
+      return {each.fraction_bits, each.least};
     }
   }
   return type.bits == 32 ? grid_of_float : float_grid{52, -1074};
@@ -166,7 +161,4 @@ DLBRIDGE_COLD inline PyObject* html_method(PyObject* object, PyObject*) noexcept
   ref const function = import_function("dlbridge.tools.inspection.rendering.html", "tensor_html");
   return function ? api<PyObject_CallOneArg>(function.get(), object) : nullptr;
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

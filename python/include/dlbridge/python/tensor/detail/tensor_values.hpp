@@ -11,6 +11,7 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/element_values.hpp>
@@ -20,10 +21,7 @@
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 DLBRIDGE_COLD inline bool refuse_device(char const* function, tensor_view const& view) noexcept {
   set_error(refusal(errc::device_mismatch, "memory that the CPU can read", name_of(view).c_str(),
                     advice_to_copy(view, "Copy it first, with t.to('cpu')")),
@@ -195,7 +193,4 @@ DLBRIDGE_COLD inline PyObject* tobytes_method(PyObject* object, PyObject*) noexc
   }
   return result.release();
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

@@ -8,22 +8,22 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
+#include <dlbridge/check.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/layout.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/requirement.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/traits.hpp>
 #include <dlbridge/view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 // The owner that a view holds: that of the Tensor or, if the Tensor is itself a view, that of the
 // first one. Views of views thereby form no chain. Throws.
 inline shared_tensor first_owner(tensor_object& self) {
@@ -88,6 +88,14 @@ inline std::size_t scalar_alignment(dtype type) noexcept {
   return bytes > 0 && (bytes & (bytes - 1)) == 0 ? static_cast<std::size_t>(bytes) : 1;
 }
 
+// Whether the address of a tensor is a multiple of the size of a number of a dtype.
+inline bool is_aligned(tensor_view const& view, dtype type) noexcept {
+  requirement aligned;
+  aligned.where.type = device_filter::anywhere;
+  aligned.alignment = scalar_alignment(type);
+  return meets(view, aligned);
+}
+
 // Moves the first element of a description by bytes.
 inline void move_first(description& d, std::int64_t bytes) noexcept {
   if (has_address(d.device) && !keeps_data(d.device)) {
@@ -120,7 +128,4 @@ inline ref make_view(PyObject* object, view_layout const& layout) noexcept {
   move_first(d, bits / 8);
   return retyped(object, d);
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL
