@@ -109,6 +109,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used(), py::multiple_interpreters::not
                                               dlbridge::struct_kind kind) {
     return dp::detail::copy_without_gil(source, dlbridge::layout::row_major, kind);
   };
+  dp::device_operations::get().order_queues = &dp::detail::order_named_queue;
   m.doc() = "The compiled module of dlbridge.";
   m.attr("__version__") = std::to_string(DLBRIDGE_VERSION_MAJOR) + "." +
                           std::to_string(DLBRIDGE_VERSION_MINOR) + "." +
@@ -119,9 +120,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used(), py::multiple_interpreters::not
   m.attr("device") = type_object(core::text_types::get().device);
   m.attr("CopyForbiddenError") = type_object(dp::copy_forbidden_error());
   core::bind_functions(m);
-  m.def("_drivers", &drivers,
-        "Return the facts of the CUDA and ROCm drivers, or why each is missing.");
+  m.def("_drivers", &drivers, core::doc_of("_drivers"));
   dlbridge::def(m, "_vector", &make_vector, py::arg("size"), py::arg("on_free"),
-                "Return a Tensor on a C++ std::vector<float>; on_free is called when the vector is "
-                "freed.");
+                core::doc_of("_vector"));
 }

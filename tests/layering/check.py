@@ -77,6 +77,7 @@ FOREIGN = {
 # Python.h, and the system's headers.
 EXCEPTIONS = {
     "python/api.hpp": {"Python.h"},
+    "python/detail/docstrings.hpp": {"docstrings.inc"},  # which CMake writes
     "thread_exit.hpp": {"unistd.h"},
     "host_memory.hpp": {"sys/mman.h"},
     "detail/copy_registers.hpp": {"cpuid.h"},

@@ -14,7 +14,6 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/exchange_table.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/python/tensor/detail/array_method.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
 
 namespace dlbridge {

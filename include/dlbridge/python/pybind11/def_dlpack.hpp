@@ -12,7 +12,7 @@
 #include <dlbridge/python/call/binding/mismatch.hpp>
 #include <dlbridge/python/call/def_dlpack.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
-#include <dlbridge/python/tensor/detail/array_method.hpp>
+#include <dlbridge/python/tensor/tensor_type.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dlbridge/python/detail/core.hpp>
+#include <dlbridge/python/detail/docstrings.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/array_method.hpp>
 #include <dlbridge/python/tensor/detail/attribute_table.hpp>
@@ -16,37 +17,28 @@
 
 namespace core DLBRIDGE_LOCAL {
 DLBRIDGE_LOCAL inline PyType_Slot* full_tensor_slots() noexcept {
-  static PyType_Slot slots[] = {
-      {Py_tp_doc,
-       const_cast<char*>(
-           "A tensor on memory of another library, or of dlbridge.\n\n"
-           "from_dlpack, as_tensor, from_pointer and empty return it. A Tensor describes\n"
-           "the memory, keeps it alive and exports it: np.from_dlpack(t), np.asarray(t),\n"
-           "memoryview(t). Indices (integers, slices, Ellipsis and None), T, mT, permute,\n"
-           "reshape and view give Tensors on the same memory. It has no arithmetic. Two\n"
-           "Tensors are equal if they are the same object; == with a number is a TypeError.\n"
-           "Several threads may use a Tensor at the same time.")},
-      {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
-      {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
-      {Py_tp_repr, reinterpret_cast<void*>(&show_tensor)},
-      {Py_nb_bool, reinterpret_cast<void*>(&full_truth)},
-      {Py_tp_richcompare, reinterpret_cast<void*>(&compare_tensor)},
-      {Py_tp_hash, reinterpret_cast<void*>(PyBaseObject_Type.tp_hash)},
-      {Py_nb_float, reinterpret_cast<void*>(&tensor_to_float)},
-      {Py_nb_int, reinterpret_cast<void*>(&tensor_to_int)},
-      {Py_nb_index, reinterpret_cast<void*>(&tensor_to_index)},
-      {Py_tp_iter, reinterpret_cast<void*>(&tensor_iterator)},
-      {Py_sq_length, reinterpret_cast<void*>(&tensor_length)},
-      {Py_sq_item, reinterpret_cast<void*>(&tensor_at)},
-      {Py_sq_contains, reinterpret_cast<void*>(&refuse_contains)},
-      {Py_mp_length, reinterpret_cast<void*>(&tensor_length)},
-      {Py_mp_subscript, reinterpret_cast<void*>(&tensor_subscript)},
-      {Py_mp_ass_subscript, reinterpret_cast<void*>(&refuse_assignment)},
-      {Py_tp_methods, tensor_methods()},
-      {Py_tp_getset, tensor_attributes()},
-      {Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
-      {Py_bf_releasebuffer, reinterpret_cast<void*>(&free_buffer)},
-      {0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>(doc_of("Tensor"))},
+                                {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
+                                {Py_tp_repr, reinterpret_cast<void*>(&show_tensor)},
+                                {Py_nb_bool, reinterpret_cast<void*>(&tensor_truth)},
+                                {Py_tp_richcompare, reinterpret_cast<void*>(&compare_tensor)},
+                                {Py_tp_hash, reinterpret_cast<void*>(PyBaseObject_Type.tp_hash)},
+                                {Py_nb_float, reinterpret_cast<void*>(&tensor_to_float)},
+                                {Py_nb_int, reinterpret_cast<void*>(&tensor_to_int)},
+                                {Py_nb_index, reinterpret_cast<void*>(&tensor_to_index)},
+                                {Py_tp_iter, reinterpret_cast<void*>(&tensor_iterator)},
+                                {Py_sq_length, reinterpret_cast<void*>(&tensor_length)},
+                                {Py_sq_item, reinterpret_cast<void*>(&tensor_at)},
+                                {Py_sq_contains, reinterpret_cast<void*>(&refuse_contains)},
+                                {Py_mp_length, reinterpret_cast<void*>(&tensor_length)},
+                                {Py_mp_subscript, reinterpret_cast<void*>(&tensor_subscript)},
+                                {Py_mp_ass_subscript, reinterpret_cast<void*>(&refuse_assignment)},
+                                {Py_tp_methods, tensor_methods()},
+                                {Py_tp_getset, tensor_attributes()},
+                                {Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
+                                {Py_bf_releasebuffer, reinterpret_cast<void*>(&free_buffer)},
+                                {0, nullptr}};
   return slots;
 }
 

@@ -11,6 +11,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/core.hpp>
+#include <dlbridge/python/detail/docstrings.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
@@ -120,64 +121,12 @@ DLBRIDGE_COLD inline PyObject* rebuild(PyObject*, PyObject* arguments) noexcept 
 /// The functions that are called for each exchange, and the one by whose name pickles refer to it.
 DLBRIDGE_LOCAL inline PyMethodDef* exchange_functions() noexcept {
   static PyMethodDef table[] = {
-      {"from_dlpack", method(&from_dlpack), METH_FASTCALL | METH_KEYWORDS,
-       "from_dlpack(x, /, *, device=None, copy=None, stream=None, readonly=None)\n--\n\n"
-       "Return a Tensor on the memory of a DLPack producer.\n\n"
-       "The Tensor keeps the memory alive. The elements are copied only if `device` or `copy`\n"
-       "requires it.\n\n"
-       "Parameters\n----------\n"
-       "x : object with __dlpack__, or a capsule\n"
-       "    The producer. A capsule is consumed.\n"
-       "device : str, tuple of int, or framework's device, optional\n"
-       "    The device of the result, such as 'cpu', 'cuda:0' or (2, 0). By default that of x.\n"
-       "copy : bool, optional\n"
-       "    True for a copy, False to forbid one. By default only where it is necessary.\n"
-       "stream : int or object, optional\n"
-       "    The stream on which the caller will use the tensor: the protocol's integer, or an\n"
-       "    object with __cuda_stream__, cuda_stream, ptr or handle. By default the default "
-       "stream\n"
-       "    of the device. Not used on the CPU.\n"
-       "readonly : bool, optional\n"
-       "    True sets the read-only flag, which a legacy producer cannot set. False clears it: "
-       "the\n"
-       "    caller guarantees that no code writes to the memory. By default that of the "
-       "producer.\n\n"
-       "Raises\n------\n"
-       "TypeError\n    If x is no DLPack producer and no capsule.\n"
-       "BufferError\n    If the tensor cannot be imported.\n"
-       "CopyForbiddenError\n    If `copy` is False and a copy cannot be excluded.\n"
-       "ValueError\n    If an argument has an invalid value, or the capsule has been consumed.\n"
-       "RuntimeError\n    If the driver of a device is missing or fails.\n"
-       "Exception\n"
-       "    That of the producer, unchanged; if it refused a move or a copy, as the cause of the\n"
-       "    exception that states why dlbridge makes none."},
-      {"as_tensor", method(&as_tensor), METH_FASTCALL | METH_KEYWORDS,
-       "as_tensor(x, /, *, device=None, copy=None, stream=None, readonly=None)\n--\n\n"
-       "Return a Tensor on the memory of an array.\n\n"
-       "As from_dlpack, by the first of these protocols that x supports: DLPack, the buffer\n"
-       "protocol, __array_interface__, __cuda_array_interface__.\n\n"
-       "Parameters\n----------\n"
-       "x : object\n    The producer.\n"
-       "device, copy, stream, readonly\n    As for from_dlpack.\n\n"
-       "Raises\n------\n"
-       "TypeError\n    If x supports none of these protocols.\n"
-       "Exception\n    As from_dlpack."},
-      {"to_dlpack", method(&to_dlpack), METH_FASTCALL | METH_KEYWORDS,
-       "to_dlpack(x, /, *, max_version=None, copy=None)\n--\n\n"
-       "Return a raw capsule, for a consumer that accepts no producer, such as TensorFlow.\n\n"
-       "The capsule can be consumed once. Otherwise its destructor frees the tensor.\n\n"
-       "Parameters\n----------\n"
-       "x : object\n    The producer, as for as_tensor.\n"
-       "max_version : tuple of int, optional\n"
-       "    The highest DLPack version that the consumer supports. The struct is versioned from\n"
-       "    (1, 0) on, else legacy.\n"
-       "copy : bool, optional\n    True for a copy, False to forbid one.\n\n"
-       "Raises\n------\n"
-       "BufferError\n    If x is read-only and the struct is legacy.\n"
-       "Exception\n    As as_tensor."},
+      {"from_dlpack", method(&from_dlpack), METH_FASTCALL | METH_KEYWORDS, nullptr},
+      {"as_tensor", method(&as_tensor), METH_FASTCALL | METH_KEYWORDS, nullptr},
+      {"to_dlpack", method(&to_dlpack), METH_FASTCALL | METH_KEYWORDS, nullptr},
       {"_rebuild", method(&rebuild), METH_VARARGS, nullptr},
       {nullptr, nullptr, 0, nullptr}};
-  return table;
+  return with_docs("", table);
 }
 
 /// Adds the functions to a module. Any extension module may do so.

@@ -12,6 +12,7 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/python/detail/core.hpp>
+#include <dlbridge/python/detail/docstrings.hpp>
 #include <dlbridge/python/detail/dtypes.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
@@ -186,11 +187,11 @@ inline char numpy_byte_order(dtype type) noexcept { return element_bytes(type) =
 // A type whose objects are those of str. Its slots may change, and lie as long as the process.
 template <class Value, PyObject* (*New)(PyTypeObject*, PyObject*, PyObject*) noexcept,
           PyObject* (*Reduce)(PyObject*, PyObject*) noexcept>
-ref make_text_type(char const* name, char const* doc, PyGetSetDef* members) noexcept {
+ref make_text_type(char const* name, char const* full_name, PyGetSetDef* members) noexcept {
   static PyMethodDef methods[] = {
       {"__reduce__", Reduce, METH_NOARGS, "The type and its argument, for pickle."},
       {nullptr, nullptr, 0, nullptr}};
-  PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>(doc)},
+  PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>(doc_of(name))},
                          {Py_tp_new, reinterpret_cast<void*>(New)},
                          {Py_tp_repr, reinterpret_cast<void*>(&show_text)},
                          {Py_tp_richcompare, reinterpret_cast<void*>(&compare_values<Value>)},
@@ -198,56 +199,33 @@ ref make_text_type(char const* name, char const* doc, PyGetSetDef* members) noex
                          {Py_tp_getset, members},
                          {Py_tp_methods, methods},
                          {0, nullptr}};
-  PyType_Spec spec{name, 0, 0, immutable_type, slots};
+  PyType_Spec spec{full_name, 0, 0, immutable_type, slots};
   ref const bases = ref::steal(api<PyTuple_Pack>(1, &PyUnicode_Type));
   return bases ? ref::steal(api<PyType_FromSpecWithBases>(&spec, bases.get())) : ref();
 }
 
 DLBRIDGE_LOCAL inline ref make_dtype_type() noexcept {
   static PyGetSetDef members[] = {
-      {"code", &get_of<dtype, &dtype::code>, nullptr, "The DLDataTypeCode.", nullptr},
-      {"bits", &get_of<dtype, &dtype::bits>, nullptr,
-       "Bits of one scalar; those of a complex number include both parts.", nullptr},
-      {"lanes", &get_of<dtype, &dtype::lanes>, nullptr,
-       "Scalars per element; 1 except for vector types.", nullptr},
-      {"itemsize", &get_of<dtype, &element_bytes>, nullptr,
-       "Bytes of one element, rounded up to whole bytes.", nullptr},
-      {"name", [](PyObject* s, void*) { return api<PyObject_Str>(s); }, nullptr,
-       "The name, as numpy.dtype.name.", nullptr},
-      {"kind", &get_of<dtype, &numpy_kind>, nullptr,
-       "As numpy.dtype.kind; 'V' for a dtype that NumPy lacks.", nullptr},
-      {"byteorder", &get_of<dtype, &numpy_byte_order>, nullptr,
-       "As numpy.dtype.byteorder: '=' for this machine's, '|' for elements of a byte.", nullptr},
+      {"code", &get_of<dtype, &dtype::code>, nullptr, nullptr, nullptr},
+      {"bits", &get_of<dtype, &dtype::bits>, nullptr, nullptr, nullptr},
+      {"lanes", &get_of<dtype, &dtype::lanes>, nullptr, nullptr, nullptr},
+      {"itemsize", &get_of<dtype, &element_bytes>, nullptr, nullptr, nullptr},
+      {"name", [](PyObject* s, void*) { return api<PyObject_Str>(s); }, nullptr, nullptr, nullptr},
+      {"kind", &get_of<dtype, &numpy_kind>, nullptr, nullptr, nullptr},
+      {"byteorder", &get_of<dtype, &numpy_byte_order>, nullptr, nullptr, nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
-  return make_text_type<dtype, &new_dtype, &reduce_dtype>(
-      "dlbridge.dtype",
-      "dtype(dtype)\n--\n\n"
-      "The type of an element: a str such as 'float32', with its code, bits and lanes.\n\n"
-      "Parameters\n----------\n"
-      "dtype : str, framework's dtype, type, or tuple of int\n"
-      "    A name, a dtype of NumPy or another framework, (code, bits, lanes), or Python's\n"
-      "    bool, int, float or complex: bool, int64, float64 or complex128.\n\n"
-      "Raises\n------\nValueError\n    If `dtype` is anything else.",
-      members);
+  return make_text_type<dtype, &new_dtype, &reduce_dtype>("dtype", "dlbridge.dtype",
+                                                          with_docs("dtype.", members));
 }
 
 DLBRIDGE_LOCAL inline ref make_device_type() noexcept {
   static PyGetSetDef members[] = {
-      {"type", &get_of<device, &name_of_type>, nullptr, "The device type by name, such as 'cuda'.",
-       nullptr},
-      {"id", &get_of<device, &device::id>, nullptr,
-       "The ordinal of the device, as the producer counts.", nullptr},
-      {"code", &get_of<device, &device::type>, nullptr, "The DLDeviceType.", nullptr},
+      {"type", &get_of<device, &name_of_type>, nullptr, nullptr, nullptr},
+      {"id", &get_of<device, &device::id>, nullptr, nullptr, nullptr},
+      {"code", &get_of<device, &device::type>, nullptr, nullptr, nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
-  return make_text_type<device, &new_device, &reduce_device>(
-      "dlbridge.device",
-      "device(device)\n--\n\n"
-      "The device of a tensor: a str such as 'cuda:0', with its type and id.\n\n"
-      "Parameters\n----------\n"
-      "device : str, tuple of int, or framework's device\n"
-      "    A name, a pair (device type, device id), or a device of PyTorch or JAX.\n\n"
-      "Raises\n------\nValueError\n    If `device` is anything else.",
-      members);
+  return make_text_type<device, &new_device, &reduce_device>("device", "dlbridge.device",
+                                                             with_docs("device.", members));
 }
 
 inline text_types text_types::get() noexcept {

@@ -16,6 +16,7 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/docstrings.hpp>
 #include <dlbridge/python/detail/dtypes.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
@@ -226,50 +227,11 @@ inline py::object empty(py::handle shape, py::handle type, py::handle where, py:
 }
 
 inline void bind_constructors(py::module_& m) {
-  dlbridge::def(
-      m, "from_pointer", &from_pointer, py::arg("ptr"), py::arg("shape"), py::arg("dtype"),
-      py::kw_only(), py::arg("strides") = py::none(), py::arg("device") = py::none(),
-      py::arg("stream") = py::none(), py::arg("owner") = py::none(), py::arg("readonly") = false,
-      "from_pointer(ptr, shape, dtype, *, strides=None, device='cpu', stream=None, owner=None, "
-      "readonly=False)\n--\n\n"
-      "Return a Tensor on memory whose address the caller has.\n\n"
-      "The caller guarantees that the memory holds these elements, as long as the Tensor and\n"
-      "everything that shares it exist.\n\n"
-      "Parameters\n----------\n"
-      "ptr : int or object\n"
-      "    The address of the first element: an integer, a ctypes.c_void_p, or an object with\n"
-      "    __int__, such as an allocation of PyCUDA. On devices without addresses, the handle.\n"
-      "shape : int or tuple of int\n    The extents.\n"
-      "dtype : str, framework's dtype, or tuple of int\n    As for dlbridge.dtype.\n"
-      "strides : tuple of int, optional\n"
-      "    In elements, not in bytes. By default those of a row-major tensor.\n"
-      "device : str, tuple of int, or framework's device, optional\n"
-      "    The device of the memory, 'cpu' by default.\n"
-      "stream : int or object, optional\n"
-      "    The stream on which the elements are ready. By default the default stream of the\n"
-      "    device. Not used on the CPU.\n"
-      "owner : object, optional\n"
-      "    An object that keeps the memory alive. The Tensor and its consumers hold a reference.\n"
-      "    By default the caller keeps the memory alive.\n"
-      "readonly : bool, optional\n    Whether the memory must not be written.\n\n"
-      "Raises\n------\n"
-      "ValueError\n"
-      "    If an argument has an invalid value: a null or misaligned pointer, a negative extent,\n"
-      "    a size beyond the address space, or another device than the driver reports.");
+  dlbridge::def(m, "from_pointer", &from_pointer, py::arg("ptr"), py::arg("shape"),
+                py::arg("dtype"), py::kw_only(), py::arg("strides") = py::none(),
+                py::arg("device") = py::none(), py::arg("stream") = py::none(),
+                py::arg("owner") = py::none(), py::arg("readonly") = false, doc_of("from_pointer"));
   dlbridge::def(m, "empty", &empty, py::arg("shape"), py::arg("dtype"), py::kw_only(),
-                py::arg("device") = py::none(), py::arg("pinned") = false,
-                "empty(shape, dtype, *, device='cpu', pinned=False)\n--\n\n"
-                "Return a row-major Tensor in new memory, whose elements are not initialized.\n\n"
-                "Parameters\n----------\n"
-                "shape : int or tuple of int\n    The extents.\n"
-                "dtype : str, framework's dtype, or tuple of int\n    As for dlbridge.dtype.\n"
-                "device : str, tuple of int, or framework's device, optional\n"
-                "    A device of CUDA or ROCm, or 'cpu', where the memory is aligned to 64 bytes.\n"
-                "pinned : bool, optional\n"
-                "    Whether memory of the host is pinned, so that devices access it directly.\n\n"
-                "Raises\n------\n"
-                "ValueError\n    If an argument has an invalid value.\n"
-                "MemoryError\n    If the memory cannot be allocated.\n"
-                "RuntimeError\n    If the driver of the device is missing or fails.");
+                py::arg("device") = py::none(), py::arg("pinned") = false, doc_of("empty"));
 }
 }  // namespace core DLBRIDGE_LOCAL

@@ -12,7 +12,6 @@
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_truth.hpp>
 #include <dlbridge/view.hpp>
 
 namespace core DLBRIDGE_LOCAL {
@@ -32,6 +31,14 @@ inline int elements_in(PyObject* object) noexcept {
   return !number                        ? -1
          : is_list(object) || is_buffer ? 1
                                         : api<PyObject_IsInstance>(object, number.get());
+}
+
+// Raises that a Tensor does not compare its elements with an object.
+DLBRIDGE_COLD inline PyObject* refuse_comparison(PyObject* self, PyObject* other,
+                                                 char const* remedy) noexcept {
+  return api<PyErr_Format>(
+      PyExc_TypeError, "a Tensor does not compare its elements, %s, with one of type %.200s; %s",
+      name_of(tensor_in(self).view).c_str(), Py_TYPE(other)->tp_name, remedy);
 }
 
 // == and !=, which compare no elements. Python compares the identity of two Tensors, and asks the

@@ -17,7 +17,7 @@
 #include <dlbridge/python/tensor/detail/array_method.hpp>
 #include <dlbridge/python/tensor/detail/tensor_attributes.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_truth.hpp>
+#include <dlbridge/python/tensor/detail/tensor_values.hpp>
 #include <dlbridge/view.hpp>
 
 namespace core DLBRIDGE_LOCAL {

@@ -16,7 +16,7 @@
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/long_copy.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_truth.hpp>
+#include <dlbridge/python/tensor/detail/tensor_values.hpp>
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/requirement.hpp>
 #include <dlbridge/view.hpp>

@@ -10,6 +10,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/docstrings.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
@@ -91,9 +92,7 @@ inline PyObject* cuda_stream_method(PyObject* object, PyObject*) noexcept {
 // AttributeError for a tensor without a stream of CUDA, so that hasattr returns False.
 DLBRIDGE_LOCAL inline PyObject* get_cuda_stream(PyObject* self, void*) noexcept {
   static PyMethodDef definition = {"__cuda_stream__", &cuda_stream_method, METH_NOARGS,
-                                   "__cuda_stream__()\n--\n\n"
-                                   "Return (0, handle) of the stream on which the elements are "
-                                   "ready."};
+                                   core::doc_of("__cuda_stream__", "Tensor.")};
   tensor_view const& view = tensor_in(self).view;
   if (runtime_of(view.device()) != runtime_kind::cuda) {
     api<PyErr_Format>(PyExc_AttributeError, "a tensor %s has no __cuda_stream__",

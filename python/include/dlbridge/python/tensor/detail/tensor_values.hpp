@@ -17,11 +17,23 @@
 #include <dlbridge/python/tensor/detail/element_values.hpp>
 #include <dlbridge/python/tensor/detail/long_copy.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_truth.hpp>
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/view.hpp>
 
 namespace core DLBRIDGE_LOCAL {
+// The remedy for memory that the CPU cannot read: dlbridge copies that of CUDA and ROCm only.
+inline char const* advice_to_copy(tensor_view const& view, char const* by_copy) noexcept {
+  return runtime_of_memory(view.device()) != runtime_kind::none
+             ? by_copy
+             : "Copy it to the CPU first, with its own library";
+}
+
+// The remedy for a dtype whose elements Python code cannot read.
+inline char const* advice_on_values(dtype type) noexcept {
+  return type.lanes != 1 ? "view it as a dtype of one lane, with t.view(...)"
+                         : "convert it with its library";
+}
+
 DLBRIDGE_COLD inline bool refuse_device(char const* function, tensor_view const& view) noexcept {
   set_error(refusal(errc::device_mismatch, "memory that the CPU can read", name_of(view).c_str(),
                     advice_to_copy(view, "Copy it first, with t.to('cpu')")),
@@ -127,11 +139,16 @@ inline PyObject* tensor_to_index(PyObject* object) noexcept {
   return only_value("index", object);
 }
 
-// nb_bool, for every dtype whose elements are numbers.
-inline int full_truth(PyObject* object) noexcept {
+// nb_bool: the truth of the one element, as in the array API.
+inline int tensor_truth(PyObject* object) noexcept {
   tensor_view const& view = tensor_in(object).view;
-  if (view.count() != 1 || has_ordinary_zero(view.dtype())) {
-    return truth_of_tensor(object);
+  if (view.count() != 1) {
+    api<PyErr_Format>(
+        PyExc_ValueError,
+        "bool() expects a tensor of one element, not %s: a tensor of %s elements has no truth "
+        "value; test it with its library, such as np.from_dlpack(t).any()",
+        name_of(view).c_str(), view.empty() ? "no" : "several");
+    return -1;
   }
   ref const value = ref::steal(only_value("bool", object));
   return value ? api<PyObject_IsTrue>(value.get()) : -1;

@@ -93,6 +93,12 @@ inline bool order_queues(PyObject* later, PyObject* earlier) noexcept {
             : ref();
   return static_cast<bool>(done);
 }
+
+/// As device_operations::order_queues.
+inline bool order_named_queue(PyObject* named, PyObject* earlier) noexcept {
+  PyObject* queue = nullptr;
+  return read_queue(named, device(kDLOneAPI, 0), queue) && order_queues(queue, earlier);
+}
 }  // namespace detail
 }  // namespace python
 }  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
