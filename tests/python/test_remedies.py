@@ -499,6 +499,17 @@ def truth_of_several_elements(refused: Refused) -> None:
     assert np.from_dlpack(t).any()
 
 
+@remedy(
+    "the tensor has no truth value; test it with its library, such as np.from_dlpack(t).any()"
+)
+def truth_of_a_plain_tensor(refused: Refused) -> None:
+    array = extension.returns.numpy(3)
+    t = array.base
+    assert type(t).__name__ == "PlainTensor"
+    refused(lambda: bool(t))
+    assert np.from_dlpack(t).any() == array.any()
+
+
 @remedy("view it as a dtype of one lane, with t.view(...)")
 def values_of_several_lanes(refused: Refused) -> None:
     t = dlbridge.from_dlpack(Producer(dtype=(2, 32, 2), shape=(1,)))

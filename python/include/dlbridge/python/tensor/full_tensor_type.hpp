@@ -17,28 +17,29 @@
 
 namespace core DLBRIDGE_LOCAL {
 DLBRIDGE_LOCAL inline PyType_Slot* full_tensor_slots() noexcept {
-  static PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>(doc_of("Tensor"))},
-                                {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
-                                {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
-                                {Py_tp_repr, reinterpret_cast<void*>(&show_tensor)},
-                                {Py_nb_bool, reinterpret_cast<void*>(&tensor_truth)},
-                                {Py_tp_richcompare, reinterpret_cast<void*>(&compare_tensor)},
-                                {Py_tp_hash, reinterpret_cast<void*>(PyBaseObject_Type.tp_hash)},
-                                {Py_nb_float, reinterpret_cast<void*>(&tensor_to_float)},
-                                {Py_nb_int, reinterpret_cast<void*>(&tensor_to_int)},
-                                {Py_nb_index, reinterpret_cast<void*>(&tensor_to_index)},
-                                {Py_tp_iter, reinterpret_cast<void*>(&tensor_iterator)},
-                                {Py_sq_length, reinterpret_cast<void*>(&tensor_length)},
-                                {Py_sq_item, reinterpret_cast<void*>(&tensor_at)},
-                                {Py_sq_contains, reinterpret_cast<void*>(&refuse_contains)},
-                                {Py_mp_length, reinterpret_cast<void*>(&tensor_length)},
-                                {Py_mp_subscript, reinterpret_cast<void*>(&tensor_subscript)},
-                                {Py_mp_ass_subscript, reinterpret_cast<void*>(&refuse_assignment)},
-                                {Py_tp_methods, tensor_methods()},
-                                {Py_tp_getset, tensor_attributes()},
-                                {Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
-                                {Py_bf_releasebuffer, reinterpret_cast<void*>(&free_buffer)},
-                                {0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>(doc_of("Tensor"))},
+      {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
+      {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
+      {Py_tp_repr, reinterpret_cast<void*>(&show_tensor)},
+      {Py_nb_bool, reinterpret_cast<void*>(&tensor_truth)},
+      {Py_tp_richcompare, reinterpret_cast<void*>(&compare_tensor)},
+      {Py_tp_hash, reinterpret_cast<void*>(PyBaseObject_Type.tp_hash)},
+      {Py_nb_float, reinterpret_cast<void*>(&tensor_to_float)},
+      {Py_nb_int, reinterpret_cast<void*>(&tensor_to_int)},
+      {Py_nb_index, reinterpret_cast<void*>(&tensor_to_index)},
+      {Py_tp_iter, reinterpret_cast<void*>(&entry<&tensor_iterator>::call)},
+      {Py_sq_length, reinterpret_cast<void*>(&tensor_length)},
+      {Py_sq_item, reinterpret_cast<void*>(&entry<&item_at>::call)},
+      {Py_sq_contains, reinterpret_cast<void*>(&refuse_contains)},
+      {Py_mp_length, reinterpret_cast<void*>(&tensor_length)},
+      {Py_mp_subscript, reinterpret_cast<void*>(&entry<&subscript>::call)},
+      {Py_mp_ass_subscript, reinterpret_cast<void*>(&refuse_assignment)},
+      {Py_tp_methods, tensor_methods()},
+      {Py_tp_getset, tensor_attributes()},
+      {Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
+      {Py_bf_releasebuffer, reinterpret_cast<void*>(&free_buffer)},
+      {0, nullptr}};
   return slots;
 }
 

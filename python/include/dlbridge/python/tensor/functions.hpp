@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
@@ -134,6 +135,12 @@ DLBRIDGE_LOCAL inline PyMethodDef* exchange_functions() noexcept {
 /// @par Thread and GIL
 /// The caller holds the GIL.
 inline void bind_functions(pybind11::module_& m) {
+  pybind11::register_local_exception_translator([](std::exception_ptr exception) {
+    try {
+      std::rethrow_exception(std::move(exception));
+    } catch (pending_exception const&) {  // of Python, which is set already
+    }
+  });
   require(api<PyModule_AddFunctions>(m.ptr(), exchange_functions()) == 0);
   bind_constructors(m);
 }

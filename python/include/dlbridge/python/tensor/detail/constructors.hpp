@@ -35,13 +35,10 @@
 namespace core DLBRIDGE_LOCAL {
 namespace py = pybind11;
 
-// Throws the pending exception where a value is not valid.
-inline void require(bool is_valid) {
-  if (!is_valid) {
-    on_pybind11::throw_pending();
-  }
+// A new object for pybind11.
+inline py::object taken(PyObject* created) {
+  return py::reinterpret_steal<py::object>(checked(created).release());
 }
-inline py::object taken(PyObject* created) { return on_pybind11::checked(ref::steal(created)); }
 
 // Reads an address: an integer, a ctypes.c_void_p, or an object with __int__, such as an allocation
 // of PyCUDA. Returns false, with ValueError set, for any other value.

@@ -33,13 +33,11 @@ inline shared_tensor first_owner(tensor_object& self) {
 }
 
 // Another Tensor on the same memory under another description. The elements are ready on the same
-// stream if the device is the same. Empty, with an exception set, on failure.
-DLBRIDGE_COLD inline ref retyped(PyObject* object, description const& d) noexcept {
+// stream if the device is the same. Throws.
+DLBRIDGE_COLD inline ref retyped(PyObject* object, description const& d) {
   tensor_object& self = tensor_in(object);
-  managed_tensor tensor;
-  bool const done = guarded([&] { tensor = build_on(first_owner(self), d); });
-  ref result = done ? new_tensor(Py_TYPE(object), std::move(tensor)) : ref();
-  if (result && d.device == self.view.device()) {
+  ref result = checked(new_tensor(Py_TYPE(object), build_on(first_owner(self), d)));
+  if (d.device == self.view.device()) {
     tensor_object& view = tensor_in(result.get());
     view.stream = self.stream;
     Py_XINCREF(self.stream_object);
@@ -62,6 +60,11 @@ struct view_layout {
   }
 };
 
+inline void describe_layout(description& d, view_layout const& layout) {
+  auto const rank = static_cast<std::size_t>(layout.rank);
+  d.shape = dims::from(layout.shape, rank);
+  d.strides = dims::from(layout.strides, rank);
+}
 inline view_layout layout_of(tensor_view const& view) noexcept {
   view_layout layout;
   layout.rank = view.rank();
@@ -107,14 +110,12 @@ inline void move_first(description& d, std::int64_t bytes) noexcept {
 }
 
 // A view of a Tensor with another layout. It keeps the memory, the stream and the flags, except
-// that which marks a copy, as the view is not the only owner. Empty, with an exception set, on
-// failure: a packed element that begins inside a byte, or no memory.
-inline ref make_view(PyObject* object, view_layout const& layout) noexcept {
+// that which marks a copy, as the view is not the only owner. Throws, also for a packed element
+// that begins inside a byte.
+inline ref make_view(PyObject* object, view_layout const& layout) {
   tensor_view const& view = tensor_in(object).view;
   description d = describe_view(view);
-  auto const rank = static_cast<std::size_t>(layout.rank);
-  d.shape = dims::from(layout.shape, rank);
-  d.strides = dims::from(layout.strides, rank);
+  describe_layout(d, layout);
   d.flags &= ~flag_is_copied;
   bool const is_empty = count_of(layout.rank, layout.shape) == 0;
   std::int64_t const bits = is_empty ? 0 : wrapping_product(layout.offset, bits_per_element(view));
@@ -122,8 +123,7 @@ inline ref make_view(PyObject* object, view_layout const& layout) noexcept {
     report r = refusal(errc::layout_mismatch, "a view that begins at a byte", "element ",
                        "Packed elements share bytes; unpack them with their library first");
     r.got.append(layout.offset).append(" of ").append(name_of(view).c_str()).append(", packed");
-    set_error(r);
-    return ref();
+    fail(r);
   }
   move_first(d, bits / 8);
   return retyped(object, d);
