@@ -1,4 +1,4 @@
-// get_flags: the flags of a Tensor, an int with the names of NumPy's flags as attributes and keys.
+// flags_of: the flags of a Tensor, an int with the names of NumPy's flags as attributes and keys.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -17,16 +17,14 @@ inline int array_bits(tensor_view const& view) noexcept {
          (is_aligned(view, view.dtype()) ? 0x100 : 0) | (view.read_only() ? 0 : 0x400);
 }
 
-DLBRIDGE_LOCAL inline PyObject* get_flags(PyObject* self, void*) noexcept {
+DLBRIDGE_LOCAL inline ref flags_of(PyObject* self, void*) {
   static lazy_object type;
   tensor_view const& view = tensor_in(self).view;
   PyObject* const known =
       type.get([]() noexcept { return import_function("dlbridge._flags", "flags"); });
-  ref const arguments =
-      known != nullptr
-          ? ref::steal(api<Py_BuildValue>("(Ki)", static_cast<unsigned long long>(view.flags()),
-                                          array_bits(view)))
-          : ref();
-  return arguments ? api<PyObject_CallObject>(known, arguments.get()) : nullptr;
+  require(known != nullptr);
+  ref const arguments = checked(
+      api<Py_BuildValue>("(Ki)", static_cast<unsigned long long>(view.flags()), array_bits(view)));
+  return checked(api<PyObject_CallObject>(known, arguments.get()));
 }
 }  // namespace core DLBRIDGE_LOCAL

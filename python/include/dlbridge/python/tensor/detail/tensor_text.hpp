@@ -65,23 +65,17 @@ inline double fewest_digits(double number, float_grid grid) noexcept {
 }
 
 // A number as repr shows it.
-DLBRIDGE_COLD inline ref shown_value(tensor_view const& view, std::int64_t offset) noexcept {
-  ref value = ref::steal(value_at(view, offset));
+DLBRIDGE_COLD inline ref shown_value(tensor_view const& view, std::int64_t offset) {
+  ref value = value_at(view, offset);
   dtype const type = view.dtype();
-  if (!value) {
-    return value;
-  }
   if (PyFloat_CheckExact(value.get())) {
-    double const number = api<PyFloat_AsDouble>(value.get());
-    if (number == -1.0 && PyErr_Occurred() != nullptr) {
-      return ref();
-    }
-    return ref::steal(PyFloat_FromDouble(fewest_digits(number, grid_of(type))));
+    return checked(
+        PyFloat_FromDouble(fewest_digits(PyFloat_AS_DOUBLE(value.get()), grid_of(type))));
   }
   if (PyComplex_CheckExact(value.get()) && type.bits == 64) {
     Py_complex const number = reinterpret_cast<PyComplexObject*>(value.get())->cval;
-    return ref::steal(api<PyComplex_FromDoubles>(fewest_digits(number.real, grid_of_float),
-                                                 fewest_digits(number.imag, grid_of_float)));
+    return checked(api<PyComplex_FromDoubles>(fewest_digits(number.real, grid_of_float),
+                                              fewest_digits(number.imag, grid_of_float)));
   }
   return value;
 }
@@ -108,29 +102,26 @@ inline bool shows_values(tensor_view const& view) noexcept {
 }
 
 // Nested lists, with Ellipsis for the elements between the first and the last ones.
-DLBRIDGE_COLD inline ref shown_values(tensor_view const& view, int dimension,
-                                      std::int64_t offset) noexcept {
+DLBRIDGE_COLD inline ref shown_values(tensor_view const& view, int dimension, std::int64_t offset) {
   if (dimension == view.rank()) {
     return shown_value(view, offset);
   }
-  ref list = ref::steal(api<PyList_New>(0));
+  ref list = checked(api<PyList_New>(0));
   bool const is_short = is_shortened(view, dimension);
   std::int64_t const extent = view.extent(dimension);
-  for (std::int64_t i = 0; list && i < extent; ++i) {
+  for (std::int64_t i = 0; i < extent; ++i) {
     bool const is_gap = is_short && i == edge;
     std::int64_t const step = wrapping_product(i, view.stride(dimension));
     ref const item =
         is_gap ? ref::borrow(Py_Ellipsis) : shown_values(view, dimension + 1, offset + step);
-    if (!item || api<PyList_Append>(list.get(), item.get()) != 0) {
-      return ref();
-    }
+    require(api<PyList_Append>(list.get(), item.get()) == 0);
     i = is_gap ? extent - edge - 1 : i;
   }
   return list;
 }
 
 // <dlbridge.Tensor float32[2, 3] on cpu, row-major, read-only: [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]>
-DLBRIDGE_COLD inline PyObject* show_tensor(PyObject* self) noexcept {
+DLBRIDGE_COLD inline ref show_tensor(PyObject* self) {
   tensor_view const view = tensor_in(self).view;
   bounded_text<480> text("<dlbridge.Tensor ");
   text.append(name_of(view).c_str());
@@ -145,20 +136,19 @@ DLBRIDGE_COLD inline PyObject* show_tensor(PyObject* self) noexcept {
   }
   text.append(view.read_only() ? ", read-only" : "");
   if (!shows_values(view)) {
-    return api<PyUnicode_FromString>(text.append(">").c_str());
+    return to_python(text.append(">").c_str());
   }
   ref const kept = ref::borrow(self);
-  ref const values = shown_values(view, 0, 0);
-  ref const all = values ? ref::steal(api<PyObject_Repr>(values.get())) : ref();
+  ref const all = checked(api<PyObject_Repr>(shown_values(view, 0, 0).get()));
   ref const shown =
-      all ? ref::steal(api<PyObject_CallMethod>(all.get(), "replace", "ss", "Ellipsis", "..."))
-          : ref();
-  return shown ? api<PyUnicode_FromFormat>("%s: %U>", text.c_str(), shown.get()) : nullptr;
+      checked(api<PyObject_CallMethod>(all.get(), "replace", "ss", "Ellipsis", "..."));
+  return checked(api<PyUnicode_FromFormat>("%s: %U>", text.c_str(), shown.get()));
 }
 
 // _repr_html_(), which notebooks call.
-DLBRIDGE_COLD inline PyObject* html_method(PyObject* object, PyObject*) noexcept {
-  ref const function = import_function("dlbridge.tools.inspection.rendering.html", "tensor_html");
-  return function ? api<PyObject_CallOneArg>(function.get(), object) : nullptr;
+DLBRIDGE_COLD inline ref show_html(PyObject* object, PyObject*) {
+  ref const function =
+      checked(import_function("dlbridge.tools.inspection.rendering.html", "tensor_html"));
+  return checked(api<PyObject_CallOneArg>(function.get(), object));
 }
 }  // namespace core DLBRIDGE_LOCAL
