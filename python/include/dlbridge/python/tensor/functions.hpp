@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <utility>
@@ -26,37 +27,27 @@
 #include <dlbridge/stream.hpp>
 
 namespace core DLBRIDGE_LOCAL {
-DLBRIDGE_COLD inline PyObject* to_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t count,
-                                         PyObject* keywords) noexcept {
+DLBRIDGE_COLD inline ref to_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t count,
+                                   PyObject* keywords) {
   names const& n = names::get();
   PyObject* const accepted[] = {n.max_version, n.copy};
   PyObject* values[2] = {Py_None, Py_None};
-  if (!read_keywords("to_dlpack", 1, args, count, keywords, accepted, 2, values)) {
-    return nullptr;
-  }
   version max_version;
   export_request request;
-  if ((values[0] != Py_None && !read_version(values[0], max_version)) ||
-      !read_copy(values[1], request.copy)) {
-    return nullptr;
-  }
+  require(read_keywords("to_dlpack", 1, args, count, keywords, accepted, 2, values) &&
+          (values[0] == Py_None || read_version(values[0], max_version)) &&
+          read_copy(values[1], request.copy));
   ref tensor = is_tensor(args[0]) ? ref::borrow(args[0]) : ref();
   if (!tensor) {
-    ref const only_copy = ref::steal(api<PyTuple_Pack>(1, n.copy));
+    ref const only_copy = checked(api<PyTuple_Pack>(1, n.copy));
     PyObject* const call[] = {args[0], request.copy == copy_policy::never ? Py_False : Py_None};
-    tensor = only_copy ? ref::steal(as_tensor(module, call, 1, only_copy.get())) : ref();
-  }
-  if (!tensor) {
-    return nullptr;
+    tensor = as_tensor(module, call, 1, only_copy.get());
   }
   tensor_object& self = tensor_in(tensor.get());
   request.kind = struct_kind_for(max_version);
   request.target = self.view.device();
   order_unnamed(request.target, request);  // the consumer of a raw capsule names no stream
-  shared_tensor const* const owner = try_share(self);
-  return owner == nullptr
-             ? nullptr
-             : produce(*owner, self.view, self.ready_on(), request, "to_dlpack").release();
+  return produce(share(self), self.view, self.ready_on(), request, "to_dlpack");
 }
 
 // Whether a compact tensor fills a block of memory exactly. The arguments are those of a pickle,
@@ -65,50 +56,39 @@ inline bool fills(int rank, std::int64_t const* shape, dtype type, bool padded,
                   Py_buffer const& block) noexcept {
   std::int64_t count = 0;
   std::int64_t bits = 0;
-  for (int i = 0; i < rank; ++i) {
-    if (shape[i] < 0) {
-      return false;
-    }
-  }
-  return is_sound(type) && try_count(rank, shape, count) &&
+  return std::all_of(shape, shape + rank, [](auto extent) { return extent >= 0; }) &&
+         is_sound(type) && try_count(rank, shape, count) &&
          try_multiply(count, element_bytes(type) * 8, bits) &&
          bytes_for(count, type, padded) == block.len && PyBuffer_IsContiguous(&block, 'C') != 0;
 }
 
 // _rebuild(bytes, dtype, shape, order, readonly, flags): the inverse of Tensor.__reduce_ex__.
-DLBRIDGE_COLD inline PyObject* rebuild(PyObject*, PyObject* arguments) noexcept {
+DLBRIDGE_COLD inline ref rebuild(PyObject*, PyObject* arguments) {
   PyObject* bytes = nullptr;
   PyObject* shape = nullptr;
   char const* type = nullptr;
   char const* order = nullptr;
   int readonly = 0;
   unsigned long long flags = 0;
-  if (!api<PyArg_ParseTuple>(arguments, "OsO!spK:_rebuild", &bytes, &type, &PyTuple_Type, &shape,
-                             &order, &readonly, &flags)) {
-    return nullptr;
-  }
+  require(api<PyArg_ParseTuple>(arguments, "OsO!spK:_rebuild", &bytes, &type, &PyTuple_Type, &shape,
+                                &order, &readonly, &flags));
   // A bytes object is read-only: a tensor that was writable gets a copy.
   ref const writable = readonly == 0 && PyBytes_CheckExact(bytes)
-                           ? ref::steal(api<PyByteArray_FromObject>(bytes))
+                           ? checked(api<PyByteArray_FromObject>(bytes))
                            : ref::borrow(bytes);
-  ref memory = writable ? ref::steal(api<PyMemoryView_FromObject>(writable.get())) : ref();
+  ref memory = checked(api<PyMemoryView_FromObject>(writable.get()));
   description d;
   int rank = 0;
   std::int64_t extents[max_rank];
   std::int64_t strides[max_rank];
-  if (!memory || (!read_integers(shape, extents, rank) && PyErr_Occurred() != nullptr)) {
-    return nullptr;
+  require(read_integers(shape, extents, rank) || PyErr_Occurred() == nullptr);
+  if (!try_parse_dtype(type, d.type)) {
+    fail(PyExc_ValueError, "a pickled Tensor of an unknown dtype, '%.80s'", type);
   }
   Py_buffer const& buffer = *PyMemoryView_GET_BUFFER(memory.get());
-  if (!try_parse_dtype(type, d.type)) {
-    return api<PyErr_Format>(PyExc_ValueError, "a pickled Tensor of an unknown dtype, '%.80s'",
-                             type);
-  }
-  bool const sound = PyTuple_GET_SIZE(shape) == rank &&
-                     fills(rank, extents, d.type, (flags & flag_padded) != 0, buffer);
-  if (!sound) {
-    set_error_text(PyExc_ValueError, "a pickled Tensor whose bytes do not fit its shape");
-    return nullptr;
+  if (PyTuple_GET_SIZE(shape) != rank ||
+      !fills(rank, extents, d.type, (flags & flag_padded) != 0, buffer)) {
+    fail(PyExc_ValueError, "a pickled Tensor whose bytes do not fit its shape");
   }
   fill_column_major(rank, extents, strides);
   auto const size = static_cast<std::size_t>(rank);
@@ -123,9 +103,9 @@ DLBRIDGE_COLD inline PyObject* rebuild(PyObject*, PyObject* arguments) noexcept 
 DLBRIDGE_LOCAL inline PyMethodDef* exchange_functions() noexcept {
   static PyMethodDef table[] = {
       {"from_dlpack", method(&from_dlpack), METH_FASTCALL | METH_KEYWORDS, nullptr},
-      {"as_tensor", method(&as_tensor), METH_FASTCALL | METH_KEYWORDS, nullptr},
-      {"to_dlpack", method(&to_dlpack), METH_FASTCALL | METH_KEYWORDS, nullptr},
-      {"_rebuild", method(&rebuild), METH_VARARGS, nullptr},
+      {"as_tensor", method(&entry<&as_tensor>::call), METH_FASTCALL | METH_KEYWORDS, nullptr},
+      {"to_dlpack", method(&entry<&to_dlpack>::call), METH_FASTCALL | METH_KEYWORDS, nullptr},
+      {"_rebuild", &entry<&rebuild>::call, METH_VARARGS, nullptr},
       {nullptr, nullptr, 0, nullptr}};
   return with_docs("", table);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -35,85 +36,78 @@
 namespace core DLBRIDGE_LOCAL {
 namespace py = pybind11;
 
-// A new object for pybind11.
-inline py::object taken(PyObject* created) {
-  return py::reinterpret_steal<py::object>(checked(created).release());
-}
-
 // Reads an address: an integer, a ctypes.c_void_p, or an object with __int__, such as an allocation
-// of PyCUDA. Returns false, with ValueError set, for any other value.
-inline bool read_pointer(PyObject* value, void*& out) noexcept {
+// of PyCUDA. This and the other functions throw, with ValueError set, for any other value.
+inline void* pointer_in(PyObject* value) {
   std::int64_t address = 0;
   PyNumberMethods const* const numbers = Py_TYPE(value)->tp_as_number;
   bool const is_number = numbers != nullptr && numbers->nb_float != nullptr &&
                          numbers->nb_index == nullptr;  // such as a numpy.float32 or a Decimal
-  bool const is_other = is_number || PyBool_Check(value);
-  if (is_other || !read_address(value, address) || address < 0 ||
-      static_cast<std::uint64_t>(address) > UINTPTR_MAX) {
-    return refuse_value(value, "ptr",
-                        "an address: an integer from 0 to 2**63 - 1, or an object with "
-                        "__index__ or __int__",
-                        errc::bad_argument,
-                        PyObject_CheckBuffer(value)
-                            ? "as_tensor() takes a buffer, and ctypes.cast(p, ctypes.c_void_p) "
-                              "makes an address of a ctypes pointer"
-                            : nullptr);
-  }
-  out = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-  return true;
+  bool const is_address = !is_number && !PyBool_Check(value) && read_address(value, address) &&
+                          address >= 0 && static_cast<std::uint64_t>(address) <= UINTPTR_MAX;
+  require(is_address ||
+          refuse_value(value, "ptr",
+                       "an address: an integer from 0 to 2**63 - 1, or an object with "
+                       "__index__ or __int__",
+                       errc::bad_argument,
+                       PyObject_CheckBuffer(value)
+                           ? "as_tensor() takes a buffer, and ctypes.cast(p, ctypes.c_void_p) "
+                             "makes an address of a ctypes pointer"
+                           : nullptr));
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 
-// Reads extents: an integer, or a sequence of them. Returns false, with ValueError set, for any
-// other value and for negative extents.
-inline bool read_shape(PyObject* value, dims& out) noexcept {
+// Reads extents: an integer, or a sequence of them.
+inline dims shape_in(PyObject* value) {
   std::int64_t shape[max_rank];
   int rank = 1;
   bool const is_number = PyIndex_Check(value) != 0 && !is_sized_sequence(value);
-  bool is_sound = PyErr_Occurred() == nullptr &&
-                  (is_number ? read_integer(value, shape[0]) : read_integers(value, shape, rank));
-  for (int i = 0; is_sound && i < rank; ++i) {
-    is_sound = shape[i] >= 0;
-  }
-  if (!is_sound) {
-    return refuse_value(value, "shape",
-                        "an integer from 0 to 2**63 - 1, or a sequence of at most 64 of them");
-  }
-  out = dims::from(shape, static_cast<std::size_t>(rank));
-  return true;
+  bool const is_read =
+      PyErr_Occurred() == nullptr &&
+      (is_number ? read_integer(value, shape[0]) : read_integers(value, shape, rank));
+  require((is_read && std::all_of(shape, shape + rank, [](auto each) { return each >= 0; })) ||
+          refuse_value(value, "shape",
+                       "an integer from 0 to 2**63 - 1, or a sequence of at most 64 of them"));
+  return dims::from(shape, static_cast<std::size_t>(rank));
 }
 
-// Reads strides, None for row-major. Returns false, with ValueError set, for any other value than
-// one integer for each dimension.
-inline bool read_strides(PyObject* value, int rank, dims& out) noexcept {
+// Reads strides, None for row-major.
+inline dims strides_in(PyObject* value, int rank) {
   std::int64_t strides[max_rank];
   int count = 0;
-  if (value == Py_None) {
-    return true;
-  }
-  if (!read_integers(value, strides, count) || count != rank) {
-    return refuse_value(value, "strides", "None, or one integer for each dimension, in elements");
-  }
-  out = dims::from(strides, static_cast<std::size_t>(count));
-  return true;
+  require(value == Py_None || (read_integers(value, strides, count) && count == rank) ||
+          refuse_value(value, "strides", "None, or one integer for each dimension, in elements"));
+  return dims::from(strides, static_cast<std::size_t>(count));
 }
 
-DLBRIDGE_COLD inline bool refuse_memory(report const& why, char const* advice) noexcept {
-  set_error(refusal(errc::bad_argument, why.expected.c_str(), why.got.c_str(), advice),
-            "from_pointer");
-  return false;
+// Reads True or False.
+inline bool bool_in(PyObject* value, char const* name) {
+  require(PyBool_Check(value) || refuse_value(value, name, "True or False"));
+  return value == Py_True;
 }
 
-// Checks what a caller states of memory. Returns false, with ValueError set, if the memory cannot
-// be as stated: elements at null or beyond the address space, an address that is not aligned for
-// the dtype, or memory of another device, as its driver reports.
-DLBRIDGE_COLD inline bool check_memory(description const& d) noexcept {
+// Reads dtype= into a description.
+inline void read_element(PyObject* value, description& d) {
+  require(read_dtype(value, d.type));
+  d.flags |= has_padded_elements(value, d.type) ? flag_padded : 0;
+  require(PyErr_Occurred() == nullptr);
+}
+
+[[noreturn]] DLBRIDGE_COLD inline void refuse_memory(report const& why, char const* advice) {
+  fail(refusal(errc::bad_argument, why.expected.c_str(), why.got.c_str(), advice), "from_pointer");
+}
+
+// Checks what a caller states of memory. Throws, with ValueError set, if the memory cannot be as
+// stated: elements at null or beyond the address space, an address that is not aligned for the
+// dtype, or memory of another device, as its driver reports.
+DLBRIDGE_COLD inline void check_memory(description const& d) {
   std::int64_t shape[max_rank];
   std::int64_t strides[max_rank];
   DLTensor t{};
   dlbridge::detail::write_tensor(d, shape, strides, t);
   report why = check_tensor(t);
   if (!why.ok()) {
-    return refuse_memory(why, "Correct the pointer, the shape or the strides");
+    refuse_memory(why, "Correct the pointer, the shape or the strides");
   }
   tensor_view const view(t, d.flags);
   if (!is_aligned(view, d.type)) {
@@ -121,7 +115,7 @@ DLBRIDGE_COLD inline bool check_memory(description const& d) noexcept {
     why.expected.append_unsigned(scalar_alignment(d.type)).append(" as the address");
     dlbridge::detail::append_alignment(
         why.got, dlbridge::detail::position_of(view) & (0 - dlbridge::detail::position_of(view)));
-    return refuse_memory(why, "Copy the elements to aligned memory");
+    refuse_memory(why, "Copy the elements to aligned memory");
   }
   auto* const locate = device_operations::get().located;
   device const where = locate != nullptr ? locate(view) : d.device;
@@ -129,23 +123,13 @@ DLBRIDGE_COLD inline bool check_memory(description const& d) noexcept {
     why = refusal(errc::device_mismatch, "", "");
     append_name(why.expected.append("memory on "), d.device);
     append_name(why.got.append("memory on "), where);
-    return refuse_memory(why, "Pass device= as the driver of the memory reports it");
+    refuse_memory(why, "Pass device= as the driver of the memory reports it");
   }
-  return true;
 }
 
-// Reads True or False. Returns false, with ValueError set, for other values.
-inline bool read_bool(PyObject* value, char const* name) noexcept {
-  return PyBool_Check(value) || refuse_value(value, name, "True or False");
-}
-
-// Reads dtype= into a description. Returns false, with ValueError set, for any other value.
-inline bool read_element(PyObject* value, description& d) noexcept {
-  if (!read_dtype(value, d.type)) {
-    return false;
-  }
-  d.flags |= has_padded_elements(value, d.type) ? flag_padded : 0;
-  return PyErr_Occurred() == nullptr;
+// A new object for pybind11.
+inline py::object taken(ref created) {
+  return py::reinterpret_steal<py::object>(created.release());
 }
 
 inline py::object from_pointer(py::handle ptr, py::handle shape, py::handle type,
@@ -155,12 +139,16 @@ inline py::object from_pointer(py::handle ptr, py::handle shape, py::handle type
   arguments.request.stream = stream.ptr();
   arguments.producer = Py_None;
   description d;
+  if (!where.is_none()) {
+    read_target(where.ptr(), d.device);
+  }
+  d.data = pointer_in(ptr.ptr());
+  d.shape = shape_in(shape.ptr());
+  read_element(type.ptr(), d);
+  d.strides = strides_in(strides.ptr(), d.shape.size());
+  d.flags |= bool_in(readonly.ptr(), "readonly") ? flag_read_only : 0;
+  check_memory(d);
   PyObject* queue = nullptr;  // wrap_imported keeps it
-  d.flags = readonly.ptr() == Py_True ? flag_read_only : 0;
-  require((where.is_none() || read_target(where.ptr(), d.device)) &&
-          read_pointer(ptr.ptr(), d.data) && read_shape(shape.ptr(), d.shape) &&
-          read_element(type.ptr(), d) && read_strides(strides.ptr(), d.shape.size(), d.strides) &&
-          read_bool(readonly.ptr(), "readonly") && check_memory(d));
   require(runtime_of_memory(d.device) == runtime_kind::none
               ? read_queue(stream.ptr(), d.device, queue)
               : stream.is_none() ||
@@ -194,15 +182,17 @@ inline managed_tensor allocate_pinned(description d) {
 
 inline py::object empty(py::handle shape, py::handle type, py::handle where, py::handle pinned) {
   description d;
+  if (!where.is_none()) {
+    read_target(where.ptr(), d.device);
+  }
+  d.shape = shape_in(shape.ptr());
+  read_element(type.ptr(), d);
+  bool const is_pinned = bool_in(pinned.ptr(), "pinned");
   std::int64_t count = 0;
   std::int64_t bits = 0;
-  require((where.is_none() || read_target(where.ptr(), d.device)) &&
-          read_shape(shape.ptr(), d.shape) && read_element(type.ptr(), d) &&
-          read_bool(pinned.ptr(), "pinned"));
   require((try_count(d.shape.size(), d.shape.data(), count) &&
            try_multiply(count, element_bytes(d.type) * 8, bits)) ||
           refuse_value(shape.ptr(), "shape", "one whose size in bits fits 64 bits"));
-  bool const is_pinned = pinned.ptr() == Py_True;
   require(!is_pinned || d.device.type == kDLCPU ||
           refuse_value(where.ptr(), "device",
                        "'cpu' with pinned=True: pinned memory is memory of the host"));

@@ -23,16 +23,17 @@ DLBRIDGE_COLD inline ref move_to(PyObject* object, PyObject* positional, PyObjec
   arguments.request.has_target = true;
   require(api<PyArg_ParseTupleAndKeywords>(positional, keywords, "O|$OO:to",
                                            const_cast<char**>(accepted), &where,
-                                           &arguments.request.stream, &copy) &&
-          read_target(where, arguments.request.target) && read_copy(copy, arguments.request.copy));
-  return ref::steal(import_producer(object, arguments));
+                                           &arguments.request.stream, &copy));
+  read_target(where, arguments.request.target);
+  require(read_copy(copy, arguments.request.copy));
+  return import_producer(object, arguments);
 }
 
 // copy(): from_dlpack(t, copy=True)
 DLBRIDGE_COLD inline ref copy_of_elements(PyObject* object, PyObject*) {
   import_arguments arguments;
   arguments.request.copy = copy_policy::always;
-  return ref::steal(import_producer(object, arguments));
+  return import_producer(object, arguments);
 }
 
 // ravel(): the elements in row-major order in one dimension: a view where possible, else a copy.
