@@ -365,8 +365,43 @@ class Tensor:
         max_version: tuple[int, int] | None = None,
         dl_device: tuple[SupportsIndex | Enum, SupportsIndex] | None = None,
         copy: bool | None = None,
-    ) -> CapsuleType: ...
-    def __dlpack_device__(self) -> tuple[int, int]: ...
+    ) -> CapsuleType:
+        """Return a capsule with this tensor, as the array API 2023.12 specifies.
+
+        Parameters
+        ----------
+        stream : int or object, optional
+            The stream of the consumer, which is ordered after the tensor's own. By default the
+            default stream of the device; -1 for no order.
+        max_version : tuple of int, optional
+            The highest DLPack version that the consumer supports. The struct is versioned from
+            (1, 0) on, else legacy.
+        dl_device : tuple of int, optional
+            The device of the result. By default the device of the tensor.
+        copy : bool, optional
+            True for a copy, False to forbid one. By default only a change of device may copy.
+
+        Returns
+        -------
+        capsule
+            A PyCapsule, which keeps the memory alive on its own.
+
+        Raises
+        ------
+        BufferError
+            If the tensor cannot be exported as requested: read-only memory as a legacy struct, or
+            a device to which it cannot be copied.
+        CopyForbiddenError
+            If `copy` is False and a copy is required.
+        ValueError
+            If an argument has an invalid value.
+        TypeError
+            If a keyword is unknown.
+        RuntimeError
+            If the driver of a device is missing or fails.
+        """
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return the device as a pair (device type, device id) of int."""
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return a NumPy array on the same memory.
 

@@ -60,28 +60,7 @@ inline PyMethodDef dlpack_row() noexcept {
   return {
       "__dlpack__", method(&dlpack_method), METH_FASTCALL | METH_KEYWORDS,
       "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-      "Return a capsule with this tensor, as the array API 2023.12 specifies.\n\n"
-      "Parameters\n----------\n"
-      "stream : int or object, optional\n"
-      "    The stream of the consumer, which is ordered after the tensor's own. By default the\n"
-      "    default stream of the device; -1 for no order.\n"
-      "max_version : tuple of int, optional\n"
-      "    The highest DLPack version that the consumer supports. The struct is versioned from\n"
-      "    (1, 0) on, else legacy.\n"
-      "dl_device : tuple of int, optional\n"
-      "    The device of the result. By default the device of the tensor.\n"
-      "copy : bool, optional\n"
-      "    True for a copy, False to forbid one. By default only a change of device may copy.\n\n"
-      "Returns\n-------\n"
-      "capsule\n    A PyCapsule, which keeps the memory alive on its own.\n\n"
-      "Raises\n------\n"
-      "BufferError\n"
-      "    If the tensor cannot be exported as requested: read-only memory as a legacy struct, or\n"
-      "    a device to which it cannot be copied.\n"
-      "CopyForbiddenError\n    If `copy` is False and a copy is required.\n"
-      "ValueError\n    If an argument has an invalid value.\n"
-      "TypeError\n    If a keyword is unknown.\n"
-      "RuntimeError\n    If the driver of a device is missing or fails."};
+      "Return a capsule with this tensor, as the array API 2023.12 specifies."};
 }
 inline PyMethodDef dlpack_device_row() noexcept {
   return {"__dlpack_device__", method(&dlpack_device_method), METH_NOARGS,

@@ -57,6 +57,8 @@ ref to_python(Value value) {
     return checked(api<PyUnicode_FromStringAndSize>(&value, 1));
   } else if constexpr (std::is_same_v<Value, char const*>) {
     return checked(api<PyUnicode_FromString>(value));
+  } else if constexpr (std::is_same_v<Value, double>) {
+    return checked(PyFloat_FromDouble(value));
   } else if constexpr (std::is_unsigned_v<Value>) {
     return checked(PyLong_FromUnsignedLongLong(value));
   } else {

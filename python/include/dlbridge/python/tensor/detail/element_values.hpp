@@ -17,15 +17,11 @@ namespace core DLBRIDGE_LOCAL {
 struct small_format {
   int code;
   int bits;
-  int fraction_bits;
-  int least;  ///< the smallest distance of two numbers, as the exponent of 2
   float (*decode)(std::uint32_t) noexcept;
 };
 template <class Format>
 constexpr small_format format_of(small_float<Format>) noexcept {
-  using limits = typename Format::limits;
-  return {Format::code, Format::bits, limits::digits - 1, limits::min_exponent - limits::digits,
-          &Format::decode};
+  return {Format::code, Format::bits, &Format::decode};
 }
 template <int Code, int ExponentBits, int MantissaBits, int Bias>
 using finite_float =

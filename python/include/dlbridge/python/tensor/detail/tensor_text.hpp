@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -18,46 +17,28 @@
 #include <dlbridge/python/tensor/detail/element_values.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/detail/tensor_values.hpp>
+#include <dlbridge/types/small_floats.hpp>
 #include <dlbridge/view.hpp>
 
 namespace core DLBRIDGE_LOCAL {
-// The bits of the fraction of a float dtype, and its smallest distance of numbers, as the exponent
-// of 2.
-struct float_grid {
-  int fraction;
-  int least;
-};
-constexpr float_grid grid_of_float{23, -149};
-inline float_grid grid_of(dtype type) noexcept {
-  for (small_format const& each : small_formats) {
-    if (each.code == type.code && each.bits == type.bits) {
-      return {each.fraction_bits, each.least};
-    }
-  }
-  return type.bits == 32 ? grid_of_float : float_grid{52, -1074};
-}
-
 // The number with the fewest digits that a float dtype rounds to the given number: 0.1 for
 // 0.100000001490116, the float32. Python then shows it with these digits. The formats of ml_dtypes
 // have six digits, as ml_dtypes shows them: in float8_e5m2, 0.8 would be rounded to 0.75. Their
 // whole numbers of at most 24 bits stay as they are.
-inline double fewest_digits(double number, float_grid grid) noexcept {
-  bool const is_small_format = grid.fraction < 10;
+inline double fewest_digits(double number, dtype type) noexcept {
+  bool const is_of_ml_dtypes = type.code != kDLFloat;
   bool const is_short =
-      is_small_format && std::trunc(number) == number && std::fabs(number) <= 1 << 24;
-  if (!std::isfinite(number) || number == 0 || is_short || grid.fraction >= 52) {
+      is_of_ml_dtypes && std::trunc(number) == number && std::fabs(number) <= 1 << 24;
+  if (!std::isfinite(number) || number == 0 || is_short || type.bits == 64) {
     return number;
   }
-  int exponent = 0;
-  bool const is_power = std::fabs(std::frexp(number, &exponent)) == 0.5;
-  // Half the distance to the next number, which is shorter below a power of two.
-  double const distance = std::ldexp(
-      1.0, (std::max)(exponent - 1 - grid.fraction - (is_power ? 1 : 0), grid.least) - 1);
-  for (int digits = is_small_format ? 6 : 1; digits < 17; ++digits) {
+  for (int digits = is_of_ml_dtypes ? 6 : 1; digits < 17; ++digits) {
     char text[40];
     static_cast<void>(std::snprintf(text, sizeof text, "%.*g", digits, number));
     double const candidate = std::strtod(text, nullptr);
-    if (std::fabs(candidate - number) < distance) {
+    float const rounded =
+        type.bits == 16 ? float{float16(candidate)} : static_cast<float>(candidate);
+    if (is_of_ml_dtypes || double{rounded} == number) {
       return candidate;
     }
   }
@@ -69,13 +50,12 @@ DLBRIDGE_COLD inline ref shown_value(tensor_view const& view, std::int64_t offse
   ref value = value_at(view, offset);
   dtype const type = view.dtype();
   if (PyFloat_CheckExact(value.get())) {
-    return checked(
-        PyFloat_FromDouble(fewest_digits(PyFloat_AS_DOUBLE(value.get()), grid_of(type))));
+    return to_python(fewest_digits(PyFloat_AS_DOUBLE(value.get()), type));
   }
   if (PyComplex_CheckExact(value.get()) && type.bits == 64) {
     Py_complex const number = reinterpret_cast<PyComplexObject*>(value.get())->cval;
-    return checked(api<PyComplex_FromDoubles>(fewest_digits(number.real, grid_of_float),
-                                              fewest_digits(number.imag, grid_of_float)));
+    return checked(api<PyComplex_FromDoubles>(fewest_digits(number.real, dtype_of<float>()),
+                                              fewest_digits(number.imag, dtype_of<float>())));
   }
   return value;
 }
