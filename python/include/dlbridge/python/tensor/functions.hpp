@@ -27,7 +27,7 @@
 #include <dlbridge/stream.hpp>
 
 namespace core DLBRIDGE_LOCAL {
-DLBRIDGE_COLD inline ref to_dlpack(PyObject* module, PyObject* const* args, Py_ssize_t count,
+DLBRIDGE_COLD inline ref to_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
                                    PyObject* keywords) {
   names const& n = names::get();
   PyObject* const accepted[] = {n.max_version, n.copy};
@@ -39,9 +39,10 @@ DLBRIDGE_COLD inline ref to_dlpack(PyObject* module, PyObject* const* args, Py_s
           read_copy(values[1], request.copy));
   ref tensor = is_tensor(args[0]) ? ref::borrow(args[0]) : ref();
   if (!tensor) {
-    ref const only_copy = checked(api<PyTuple_Pack>(1, n.copy));
-    PyObject* const call[] = {args[0], request.copy == copy_policy::never ? Py_False : Py_None};
-    tensor = as_tensor(module, call, 1, only_copy.get());
+    import_arguments arguments;
+    arguments.request.copy =
+        request.copy == copy_policy::never ? request.copy : arguments.request.copy;
+    tensor = import_any(args[0], arguments);
   }
   tensor_object& self = tensor_in(tensor.get());
   request.kind = struct_kind_for(max_version);

@@ -221,10 +221,8 @@ DLBRIDGE_COLD inline managed_tensor import_described(PyObject* object,
   return tensor;
 }
 
-inline ref as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
-  import_arguments arguments;
-  read_import_arguments("as_tensor", args, count, keywords, arguments);
-  PyObject* const object = args[0];
+// Imports an object by the first protocol that it supports.
+inline ref import_any(PyObject* object, import_arguments& arguments) {
   arguments.producer = object;
   if (ref direct = import_without_call(object, arguments)) {
     return direct;
@@ -236,5 +234,11 @@ inline ref as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count, PyObjec
     }
   }
   return wrap_imported(import_described(object, arguments), arguments);
+}
+
+inline ref as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  import_arguments arguments;
+  read_import_arguments("as_tensor", args, count, keywords, arguments);
+  return import_any(args[0], arguments);
 }
 }  // namespace core DLBRIDGE_LOCAL

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include <dlbridge/check.hpp>
 #include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
@@ -17,14 +20,24 @@ inline int array_bits(tensor_view const& view) noexcept {
          (is_aligned(view, view.dtype()) ? 0x100 : 0) | (view.read_only() ? 0 : 0x400);
 }
 
+DLBRIDGE_COLD inline ref make_flags(std::uint64_t flags, int bits) noexcept {
+  ref const type = import_function("dlbridge._flags", "flags");
+  ref const arguments =
+      type ? ref::steal(api<Py_BuildValue>("(Ki)", static_cast<unsigned long long>(flags), bits))
+           : ref();
+  return arguments ? ref::steal(api<PyObject_CallObject>(type.get(), arguments.get())) : ref();
+}
+
+// The objects are immutable: one for each combination of the flags that DLPack defines is kept.
 DLBRIDGE_LOCAL inline ref flags_of(PyObject* self, void*) {
-  static lazy_object type;
+  static lazy_object known[64];
   tensor_view const& view = tensor_in(self).view;
-  PyObject* const known =
-      type.get([]() noexcept { return import_function("dlbridge._flags", "flags"); });
-  require(known != nullptr);
-  ref const arguments = checked(
-      api<Py_BuildValue>("(Ki)", static_cast<unsigned long long>(view.flags()), array_bits(view)));
-  return checked(api<PyObject_CallObject>(known, arguments.get()));
+  std::uint64_t const flags = view.flags();
+  int const bits = array_bits(view);
+  if (flags > 7) {
+    return make_flags(flags, bits);
+  }
+  std::size_t const index = flags | (bits & 3) << 3 | (bits & 0x100) >> 3;
+  return ref::borrow(known[index].get([&]() noexcept { return make_flags(flags, bits); }));
 }
 }  // namespace core DLBRIDGE_LOCAL
