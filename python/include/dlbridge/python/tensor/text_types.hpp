@@ -91,16 +91,6 @@ DLBRIDGE_COLD inline device value_of<device>(PyObject* self) {
   return value;
 }
 
-// Reads another name that NumPy has for a dtype, such as "f4" or "single", or a type for which
-// NumPy has one, such as ctypes.c_float. Returns false, with or without an exception set, for
-// others.
-DLBRIDGE_COLD inline bool read_numpy_alias(PyObject* value, dtype& out) noexcept {
-  bool const may_be_one = PyUnicode_Check(value) || PyType_Check(value);
-  ref const make = may_be_one ? import_function("numpy", "dtype") : ref();
-  ref const named = make ? ref::steal(api<PyObject_CallOneArg>(make.get(), value)) : ref();
-  return named && read_dtype_name(named.get(), out);
-}
-
 // Reads what == compares with a dtype: every name of one, the dtypes of frameworks and types of
 // Python, such as np.float32, torch.float32 and float; or with a device: those of frameworks too.
 inline bool read_equal(PyObject* value, dtype& out) noexcept {
