@@ -73,7 +73,7 @@ inline bool has_usual_width(dtype type) noexcept {
          (t.bits % unit == 0 && t.bits >= (is_complex(type) ? 32 : unit));
 }
 
-DLBRIDGE_COLD inline bool read_numpy_alias(PyObject* value, dtype& out) noexcept;
+inline bool read_numpy_alias(PyObject* value, dtype& out) noexcept;
 
 // Reads a framework's dtype by the last component of its name: str(torch.float32) is
 // "torch.float32". Returns false, with or without an exception set, for other values.
@@ -106,7 +106,7 @@ DLBRIDGE_COLD inline bool read_dtype_name(PyObject* value, dtype& out) noexcept 
 // Reads another name that NumPy has for a dtype, such as "f4" or "single", or a type for which
 // NumPy has one, such as ctypes.c_float. Returns false, with or without an exception set, for
 // others.
-DLBRIDGE_COLD inline bool read_numpy_alias(PyObject* value, dtype& out) noexcept {
+inline bool read_numpy_alias(PyObject* value, dtype& out) noexcept {
   bool const may_be_one = PyUnicode_Check(value) || PyType_Check(value);
   ref const make = may_be_one ? import_function("numpy", "dtype") : ref();
   ref const named = make ? ref::steal(api<PyObject_CallOneArg>(make.get(), value)) : ref();
