@@ -23,7 +23,7 @@ DLBRIDGE_LOCAL inline PyType_Slot* full_tensor_slots() noexcept {
       {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
       {Py_tp_repr, reinterpret_cast<void*>(&entry<&show_tensor>::call)},
       {Py_nb_bool, reinterpret_cast<void*>(&truth_of)},
-      {Py_tp_richcompare, reinterpret_cast<void*>(&compare_tensor)},
+      {Py_tp_richcompare, reinterpret_cast<void*>(&entry<&compare_tensor>::call)},
       {Py_tp_hash, reinterpret_cast<void*>(PyBaseObject_Type.tp_hash)},
       {Py_nb_float, reinterpret_cast<void*>(&entry<&float_of>::call)},
       {Py_nb_int, reinterpret_cast<void*>(&entry<&int_of>::call)},
