@@ -116,8 +116,8 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used(), py::multiple_interpreters::not
                           std::to_string(DLBRIDGE_VERSION_PATCH);
   m.attr("DLPACK_VERSION") = py::make_tuple(dlbridge::stated_major, dlbridge::stated_minor);
   m.attr("Tensor") = type_object(core::full_tensor_type());
-  m.attr("dtype") = type_object(core::text_types::get().dtype);
-  m.attr("device") = type_object(core::text_types::get().device);
+  m.attr("dtype") = type_object(core::dtype_type());
+  m.attr("device") = type_object(core::device_type());
   m.attr("CopyForbiddenError") = type_object(dp::copy_forbidden_error());
   core::bind_functions(m);
   m.def("_drivers", &drivers, core::doc_of("_drivers"));

@@ -15,10 +15,6 @@ CHANGES = {
         r"\g<0>\n  long newer_member[5] = {};",
     ),
     "python/detail/keywords.hpp": (r"struct names \{", r"\g<0>\n  long newer_member[5] = {};"),
-    "python/tensor/text_types.hpp": (
-        r"struct text_types \{",
-        r"\g<0>\n  long newer_member[5] = {};",
-    ),
     "python/detail/tensor_head.hpp": (
         r"PyObject\* weak_references;",
         r"\g<0>\n  long newer_member[5];",

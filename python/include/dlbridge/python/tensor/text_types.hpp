@@ -1,5 +1,5 @@
-// text_types, to_python: create the Python types dtype and device, which derive from str, and their
-// objects.
+// dtype_type, device_type, to_python: create the Python types dtype and device, which derive from
+// str, and their objects.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -23,13 +23,9 @@ namespace core DLBRIDGE_LOCAL {
 /// The types dlbridge.dtype and dlbridge.device. Both derive from str, so that they compare, hash
 /// and print as their names, and frameworks that accept names accept them: np.dtype(t.dtype),
 /// torch.zeros(3, device=t.device). They are created once and live as long as the process.
-struct text_types {
-  PyObject* dtype = nullptr;
-  PyObject* device = nullptr;
-
-  /// @return the types; a member is null, with an exception set, when its type cannot be created.
-  DLBRIDGE_LOCAL static text_types get() noexcept;
-};
+/// @return a borrowed reference; null, with an exception set, when the type cannot be created.
+DLBRIDGE_LOCAL inline PyObject* dtype_type() noexcept;
+DLBRIDGE_LOCAL inline PyObject* device_type() noexcept;
 
 // An object of one of the types.
 inline ref new_text(PyObject* type, char const* text) {
@@ -39,13 +35,9 @@ inline ref new_text(PyObject* type, char const* text) {
                            arguments.get(), static_cast<PyObject*>(nullptr)));
 }
 /// A new dlbridge.dtype. This and the other functions throw.
-inline ref to_python(dtype value) {
-  return new_text(text_types::get().dtype, name_of(value).c_str());
-}
+inline ref to_python(dtype value) { return new_text(dtype_type(), name_of(value).c_str()); }
 /// A new dlbridge.device.
-inline ref to_python(device value) {
-  return new_text(text_types::get().device, name_of(value).c_str());
-}
+inline ref to_python(device value) { return new_text(device_type(), name_of(value).c_str()); }
 /// An object that exists already, for templates.
 inline ref to_python(ref value) noexcept { return value; }
 /// A number, a bool, a character or a text.
@@ -211,12 +203,12 @@ DLBRIDGE_LOCAL inline ref make_device_type() noexcept {
   return make_text_type<device>("device", "dlbridge.device", with_docs("device.", members));
 }
 
-inline text_types text_types::get() noexcept {
-  static lazy_object dtype_type;
-  static lazy_object device_type;
-  text_types types;
-  types.dtype = dtype_type.get(&make_dtype_type);
-  types.device = types.dtype != nullptr ? device_type.get(&make_device_type) : nullptr;
-  return types;
+inline PyObject* dtype_type() noexcept {
+  static lazy_object type;
+  return type.get(&make_dtype_type);
+}
+inline PyObject* device_type() noexcept {
+  static lazy_object type;
+  return type.get(&make_device_type);
 }
 }  // namespace core DLBRIDGE_LOCAL
