@@ -16,18 +16,20 @@ using namespace dlbridge::python::detail;
 /// Thrown while a Python exception is pending, which stays pending.
 struct pending_exception {};
 
+[[noreturn]] DLBRIDGE_COLD inline void throw_pending() { throw pending_exception(); }
+
 /// Throws unless a call has succeeded, which else has set a Python exception.
-inline void require(bool is_done) {
+DLBRIDGE_INLINE void require(bool is_done) {
   if (!is_done) {
-    throw pending_exception();
+    throw_pending();
   }
 }
 /// The same for a new object, whose reference the result takes.
-inline ref checked(PyObject* created) {
+DLBRIDGE_INLINE ref checked(PyObject* created) {
   require(created != nullptr);
   return ref::steal(created);
 }
-inline ref checked(ref created) {
+DLBRIDGE_INLINE ref checked(ref created) {
   require(static_cast<bool>(created));
   return created;
 }
@@ -36,12 +38,12 @@ inline ref checked(ref created) {
 template <class... Arguments>
 [[noreturn]] DLBRIDGE_COLD void fail(PyObject* type, char const* format, Arguments... arguments) {
   api<PyErr_Format>(type, format, arguments...);
-  throw pending_exception();
+  throw_pending();
 }
 /// The same for a report, as set_error.
 [[noreturn]] DLBRIDGE_COLD inline void fail(report const& why, char const* where = nullptr) {
   set_error(why, where);
-  throw pending_exception();
+  throw_pending();
 }
 
 /// Calls a function that may throw.
