@@ -326,7 +326,7 @@ BY_TEST = (*WORKERS, "--dist=load")
 TABLE_MODULES = ("signatures_pybind11", "signatures_nanobind", "moved_pybind11", "moved_nanobind")
 TABLE_TESTS = tuple(f"--ignore=tests/python/test_{name}.py" for name in
                     ("signatures", "moved_extensions", "converted", "broadcast", "element_types",
-                     "or_buffer"))  # fmt: skip
+                     "or_other_buffers"))  # fmt: skip
 
 
 def counterparts(

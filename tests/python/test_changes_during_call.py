@@ -36,10 +36,6 @@ def in_list(x: Any, other: Any) -> Any:
     return [x] if other is None else [x, other]
 
 
-def nested(x: Any, other: Any) -> Any:
-    return [[x]] if other is None else [[x], [other]]
-
-
 def in_pair(x: Any, other: Any) -> Any:
     return (x, np.ones(1) if other is None else other)
 
@@ -77,7 +73,6 @@ KINDS = {
     "vector_of_spans": Kind(True, in_list),
     "vector_of_tensors": Kind(False, in_list),
     "vector_of_or_numbers": Kind(False, in_list),
-    "nested_vector": Kind(False, nested),
     "array_of_two": Kind(False, in_pair),
     "tuple_of_two": Kind(False, in_pair),
     "map_of_any": Kind(False, in_dict),
@@ -360,8 +355,8 @@ def test_no_call_reads_memory_that_its_tensor_has_left(
 
 def test_the_number_of_calls_and_kinds() -> None:
     cases = [case for of in (of_arrays, of_buffers) for way in BINDINGS for case in of(way)]
-    assert len(KINDS) == 27
-    assert len(cases) * 2 == 5520 + HAS_DATA * 528  # of both binding libraries
+    assert len(KINDS) == 26
+    assert len(cases) * 2 == 5340 + HAS_DATA * 510  # of both binding libraries
 
 
 @pytest.mark.parametrize("module", MODULES)

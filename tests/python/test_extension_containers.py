@@ -140,14 +140,10 @@ def test_a_cast_outside_a_call_is_refused() -> None:
 
 def test_a_container_that_fits_has_no_part_in_a_refusal() -> None:
     x = producers.Producer(**VECTOR)
-    assert extension.total_in_units([(x, 2.0)], 1) == 6
+    assert extension.total_of_all([x], 2) == 6
     with pytest.raises(TypeError) as raised:
-        extension.total_in_units([(x, 2.0)], "1")
+        extension.total_of_all([x], "1")
     assert "argument 'times'" in str(raised.value) and "'all'" not in str(raised.value)
-
-
-def test_a_string_of_wide_characters_is_text() -> None:
-    assert extension.length_of_name((producers.Producer(**VECTOR), "name")) == 4
 
 
 @pytest.mark.parametrize("name", ["total_of_either", "totals_of_either"])

@@ -227,14 +227,18 @@ def overloads_of_def_fast(refused: Refused) -> None:
     assert extension.kind(FLOATS.astype(np.float64)) == "float64"
 
 
-@remedy(
-    "a dlbridge::member_view has no object to keep alive; return it from a method, or from a "
-    "function of the object that it is part of, and pass that object by position"
-)
+@remedy("a dlbridge::member_view has no object to keep alive; return it from a method")
 def views_of_members(refused: Refused) -> None:
     image = extension.Image(2, 3)
     refused(lambda: extension.row_of_no_object())
     assert extension.first_row_of(image).data_ptr == image.row(0).data_ptr
+
+
+@remedy(". Pass list() of it")
+def iterators_as_arguments_of_overloads(refused: Refused) -> None:
+    x = iter([FLOATS])
+    refused(lambda: by_def.kind_of(x))
+    assert by_def.kind_of(list(x)) == "floats"
 
 
 # The functions of the module.
@@ -700,9 +704,6 @@ ELSEWHERE = {
         "Call the function under torch.no_grad(), or pass x.detach()",
         "Call its resolve_neg() first",
         "For the author: return a copy, such as copy_of(view)",
-    ],
-    "tests/python/test_nanobind_extension.py": [
-        "a dlbridge::member_view has no object to keep alive; return it from a method"
     ],
     "tests/python/test_dispatch.py": [
         "a dlbridge::member_view refers to an object that was converted for this call only; pass "

@@ -145,7 +145,7 @@ DLBRIDGE_COLD inline bool bind_arguments(fast_record const& record, PyObject* co
 template <class Callable, class Result, class... Parameters>
 struct fast_call {
   static_assert(
-      ((is_tensor_parameter<std::decay_t<Parameters>> || is_scalar<std::decay_t<Parameters>> ||
+      ((is_tensor_parameter<std::decay_t<Parameters>> || is_number_type<std::decay_t<Parameters>> ||
         is_container<std::decay_t<Parameters>>) &&
        ...),
       "dlbridge: def_fast takes tensors, numbers and containers of tensors. Use dlbridge::def for "
@@ -209,9 +209,9 @@ struct fast_call {
   }
 
   template <class Value>
-  static PyObject* to_python(PyObject* self, Value&& value, argument_tuple const& arguments) {
+  static PyObject* to_python(PyObject* self, Value&& value, argument_tuple& arguments) {
     using type = std::decay_t<Value>;
-    if constexpr (is_scalar<type>) {
+    if constexpr (is_number_type<type>) {
       return scalar<type>::make(value);
     } else {
       static_assert(is_result<type> || is_container<type>,

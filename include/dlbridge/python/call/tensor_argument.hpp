@@ -106,7 +106,7 @@ class tensor_argument : public untyped_argument {
       return true;
     }
     if constexpr (traits::takes_others) {
-      this->name_others(detail::others_of<P>);
+      this->name_others(traits::other_names.data);
     }
     return !exception_ && accepts(tensor.view()) && make_ready_in(tensor, need.where) &&
            (!need.writable || may_write_in());
@@ -171,7 +171,7 @@ class tensor_argument : public untyped_argument {
     bool const is_imported = import_in(traits::mode, need.where);
     if constexpr (traits::takes_others) {
       if (!is_imported) {
-        this->name_others(detail::others_of<P>);
+        this->name_others(traits::other_names.data);
       }
     }
     return is_imported && (!need.writable || may_write_in());

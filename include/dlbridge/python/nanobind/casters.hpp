@@ -17,11 +17,11 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/call/any_argument.hpp>
 #include <dlbridge/python/call/argument.hpp>
+#include <dlbridge/python/call/detail/literal_text.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/detail/signature.hpp>
 #include <dlbridge/python/call/member_view.hpp>
-#include <dlbridge/python/call/or_buffer.hpp>
-#include <dlbridge/python/call/or_numbers.hpp>
+#include <dlbridge/python/call/or_other.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>
@@ -35,18 +35,15 @@ inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_nanobind {
 
-// The annotation of a parameter type as a descr, nanobind's compile-time string.
-template <class P, std::size_t... Is>
+// An annotation as a descr, nanobind's compile-time string.
+template <class Composer, std::size_t... Is>
 constexpr auto make_descr(std::index_sequence<Is...>) {
-  constexpr literal_text text = annotation_of<P>();
+  constexpr auto text = compose<Composer>();
   return nb::detail::descr<sizeof...(Is)>(text.data[Is]...);
 }
-// As nb::detail::io_name writes it: one annotation for parameters, another for results.
-template <class P>
+template <class Composer>
 constexpr auto descr_of() {
-  return nb::detail::const_name("@") +
-         make_descr<P>(std::make_index_sequence<annotation_of<P>().size>()) +
-         nb::detail::const_name("@typing.Any@");
+  return make_descr<Composer>(std::make_index_sequence<compose<Composer>().size>());
 }
 
 // Discards the exception of an object that does not fit, as nanobind's casters cannot pass it on. A
@@ -105,7 +102,10 @@ class tensor_caster {
   };
 
  public:
-  static constexpr auto Name = descr_of<P>();
+  // As nb::detail::io_name writes it: one annotation for parameters, another for results.
+  static constexpr auto Name = nb::detail::const_name("@") +
+                               descr_of<annotation_composer<P, place::parameter>>() +
+                               nb::detail::const_name("@typing.Any@");
   using Value = P;
   template <class>
   using Cast = P;
@@ -194,12 +194,10 @@ template <class T, class Shape, class... Constraints>
 struct type_caster<std::optional<dlbridge::argument<T, Shape, Constraints...>>>
     : dlbridge::python::on_nanobind::tensor_caster<
           std::optional<dlbridge::argument<T, Shape, Constraints...>>> {};
-template <class P>
-struct type_caster<std::optional<dlbridge::or_buffer<P>>>
-    : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::or_buffer<P>>> {};
-template <class P>
-struct type_caster<std::optional<dlbridge::or_numbers<P>>>
-    : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::or_numbers<P>>> {};
+template <class P, class... Kinds>
+struct type_caster<std::optional<dlbridge::or_other<P, Kinds...>>>
+    : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::or_other<P, Kinds...>>> {
+};
 template <>
 struct type_caster<std::optional<dlbridge::any_argument>>
     : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::any_argument>> {};
@@ -222,21 +220,10 @@ struct type_caster<dlbridge::member_view> {
   static constexpr auto Name = const_name("typing.Any");
   static handle from_cpp(dlbridge::member_view const& view, rv_policy,
                          cleanup_list* call) noexcept {
-    return give(view, call, nullptr, {});
-  }
-  // As dlbridge::python::give_view, for the object of the call.
-  static handle give(dlbridge::member_view const& view, cleanup_list* call,
-                     PyObject* first_argument, dlbridge::returns as) noexcept {
     PyObject* const object = call != nullptr ? call->self() : nullptr;
-    if (object == nullptr) {
-      dlbridge::python::set_error_text(
-          PyExc_TypeError,
-          "a dlbridge::member_view has no object to keep alive; return it from a method");
-      return {};
-    }
     dlbridge::python::ref result;
     dlbridge::python::guarded(
-        [&] { result = dlbridge::python::give_view(view, object, first_argument, as); });
+        [&] { result = dlbridge::python::give_view(view, object, nullptr, {}); });
     return result.release();
   }
 };

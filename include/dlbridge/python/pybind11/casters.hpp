@@ -16,11 +16,11 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/call/any_argument.hpp>
 #include <dlbridge/python/call/argument.hpp>
+#include <dlbridge/python/call/detail/literal_text.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/detail/signature.hpp>
 #include <dlbridge/python/call/member_view.hpp>
-#include <dlbridge/python/call/or_buffer.hpp>
-#include <dlbridge/python/call/or_numbers.hpp>
+#include <dlbridge/python/call/or_other.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>
@@ -34,15 +34,16 @@ inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 namespace python {
 namespace on_pybind11 {
-// The annotation of a parameter type as a descr, pybind11's compile-time string.
-template <class P, std::size_t... Is>
+// An annotation as a descr, pybind11's compile-time string.
+template <class Composer, std::size_t... Is>
 constexpr auto make_descr(std::index_sequence<Is...>) {
-  constexpr literal_text text = annotation_of<P>();
+  constexpr auto text = compose<Composer>();
   return py::detail::descr<sizeof...(Is)>(text.data[Is]...);
 }
-template <class P>
+template <class T, place Place>
 constexpr auto descr_of() {
-  return make_descr<P>(std::make_index_sequence<annotation_of<P>().size>());
+  using composer = annotation_composer<T, Place>;
+  return make_descr<composer>(std::make_index_sequence<compose<composer>().size>());
 }
 
 // Extracts a borrowed tensor from a caster that may not live as long as the call: pybind11 destroys
@@ -71,8 +72,8 @@ template <class P>
 class tensor_caster {
  public:
   // As py::detail::io_name writes it: one annotation for parameters, another for results.
-  static constexpr auto name =
-      py::detail::const_name("@") + descr_of<P>() + py::detail::const_name("@typing.Any@");
+  static constexpr auto name = py::detail::const_name("@") + descr_of<P, place::parameter>() +
+                               py::detail::const_name("@typing.Any@");
 
   tensor_caster() noexcept {}  // user-provided: value-initialization does not zero the members
 
@@ -216,15 +217,10 @@ class type_caster<std::optional<dlbridge::argument<T, Shape, Constraints...>>>
  public:
   type_caster() noexcept {}
 };
-template <class P>
-class type_caster<std::optional<dlbridge::or_buffer<P>>>
-    : public dlbridge::python::on_pybind11::tensor_caster<std::optional<dlbridge::or_buffer<P>>> {
- public:
-  type_caster() noexcept {}
-};
-template <class P>
-class type_caster<std::optional<dlbridge::or_numbers<P>>>
-    : public dlbridge::python::on_pybind11::tensor_caster<std::optional<dlbridge::or_numbers<P>>> {
+template <class P, class... Kinds>
+class type_caster<std::optional<dlbridge::or_other<P, Kinds...>>>
+    : public dlbridge::python::on_pybind11::tensor_caster<
+          std::optional<dlbridge::or_other<P, Kinds...>>> {
  public:
   type_caster() noexcept {}
 };
@@ -260,19 +256,8 @@ class type_caster<dlbridge::member_view> {
  public:
   static constexpr auto name = const_name("typing.Any");
   static handle cast(dlbridge::member_view const& view, return_value_policy, handle parent) {
-    return give(view, parent, nullptr, {});
-  }
-  // As dlbridge::python::give_view, for the parent that pybind11 passes.
-  static handle give(dlbridge::member_view const& view, handle parent, PyObject* first_argument,
-                     dlbridge::returns as) {
-    if (!parent) {
-      throw type_error(
-          "a dlbridge::member_view has no object to keep alive; return it from a method, or "
-          "from a function of the object that it is part of, and pass that object by position");
-    }
     namespace dp = dlbridge::python;
-    return dp::on_pybind11::checked(dp::give_view(view, parent.ptr(), first_argument, as))
-        .release();
+    return dp::on_pybind11::checked(dp::give_view(view, parent.ptr(), nullptr, {})).release();
   }
 };
 }  // namespace detail

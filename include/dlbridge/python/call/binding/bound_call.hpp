@@ -48,7 +48,7 @@ struct argument_of {
 };
 template <class Library, class A>
 struct argument_of<Library, A, true> {
-  using type = container_argument<std::decay_t<A>, typename Library::elements>;
+  using type = container_argument<std::decay_t<A>>;
 };
 template <class Library, class A>
 using argument_for = typename argument_of<Library, A>::type;
@@ -94,11 +94,11 @@ template <class P>
 bool load_shared(overload_call& call, tensor_argument<P>& argument, PyObject* object) noexcept {
   return call.load(argument, object);
 }
-template <class P, class Others>
-bool load_shared(overload_call& call, container_argument<P, Others>& argument,
-                 PyObject* object) noexcept {
+// An iterator is refused, as the first candidate would leave nothing of it to the others.
+template <class P>
+bool load_shared(overload_call& call, container_argument<P>& argument, PyObject* object) noexcept {
   call.expect_changes();
-  return argument.load(object, call.iterators()) != load_result::refused;
+  return argument.load(object, PyIter_Check(object) == 0) != load_result::refused;
 }
 
 // Loads the arguments of one of several overloads.
@@ -156,12 +156,12 @@ DLBRIDGE_NOINLINE void load_or_refuse(typename Library::record const& record,
 }
 
 /// The part of a call that is the same for all binding libraries.
-/// @tparam Library the binding library: record is its function_record; elements are the conversions
-/// of what containers of tensors hold besides; given<P> is its given_tensor; throw_pending() throws
-/// the pending exception; caster<P> is its caster of a parameter that takes_ownership, and take<P>
-/// of it returns the object or throws; first_owns<Parameters...> is whether the first parameter may
-/// refer to memory of its Python object; enter(record, values...) returns the overload_call of a
-/// call, or null; refuse(record, call, reasons) throws
+/// @tparam Library the binding library: record is its function_record; given<P> is its
+/// given_tensor; throw_pending() throws the pending exception; caster<P> is its caster of a
+/// parameter that takes_ownership, and take<P> of it returns the object or throws;
+/// first_owns<Parameters...> is whether the first parameter may refer to memory of its Python
+/// object; enter(record, values...) returns the overload_call of a call, or null; refuse(record,
+/// call, reasons) throws
 /// @tparam Guard an object that lives as long as the C++ function runs
 template <class Library, class F, class Guard, class Signature>
 class bound_call;

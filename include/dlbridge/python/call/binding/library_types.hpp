@@ -59,14 +59,13 @@ struct returned_value {
 // is not const is left to the casters of the library.
 template <class Library, class A>
 constexpr bool is_container_parameter =
-    is_container<std::decay_t<A>, typename Library::elements> &&
+    is_container<std::decay_t<A>> &&
     !(std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>);
 template <class Library, class A>
 constexpr bool is_imported =
     is_tensor_parameter<std::decay_t<A>> || is_container_parameter<Library, A>;
 template <class Library, class R>
-constexpr bool is_converted_by_caster =
-    std::is_same_v<R, member_view> || is_container_result<R, typename Library::elements>;
+constexpr bool is_converted_by_caster = std::is_same_v<R, member_view> || is_container_result<R>;
 
 // The types that the binding library converts in place of a parameter type A and a result type R.
 template <class Library, class A>

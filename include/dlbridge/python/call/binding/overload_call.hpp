@@ -11,7 +11,6 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/call/binding/function_record.hpp>
 #include <dlbridge/python/call/binding/refused_call.hpp>
-#include <dlbridge/python/call/detail/read_iterators.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
@@ -101,9 +100,6 @@ class overload_call {
   /// Whether Python code may have changed tensors that were imported before it ran.
   bool expects_changes() const noexcept { return expects_changes_; }
   void expect_changes() noexcept { expects_changes_ = true; }
-
-  /// The iterators that the candidates have read.
-  read_iterators& iterators() noexcept { return iterators_; }
 
   /// The candidate accepts the arguments. An exception that it raises afterwards ends the call.
   void accept() noexcept { accepted_ = true; }
@@ -356,7 +352,6 @@ class overload_call {
   std::unique_ptr<entry> imports_{};
   std::unique_ptr<kept_reason> kept_{};
   ref reasons_;
-  read_iterators iterators_{};
   ref cause_{};
 };
 

@@ -116,7 +116,7 @@ inline numpy_arrays const* find_arrays(library_row const& row) noexcept {
   return row.which == library::numpy ? find_numpy_arrays() : nullptr;
 }
 
-// Whether an object is a number of Python's own, or a list of some, which or_numbers accepts. NumPy
+// Whether an object is a number of Python's own, or a list of some, which or_other accepts. NumPy
 // makes the arrays for their callers, where it is installed.
 inline bool is_plain(PyObject* object) noexcept {
   return is_list(object) || PyFloat_Check(object) || PyLong_Check(object);

@@ -70,8 +70,8 @@ void add_if_refused(refusals& reasons, tensor_argument<P>& argument, char const*
                     int position) noexcept {
   reasons.add_if_refused(argument, name, position);
 }
-template <class P, class Others>
-void add_if_refused(refusals& reasons, container_argument<P, Others>& argument, char const* name,
+template <class P>
+void add_if_refused(refusals& reasons, container_argument<P>& argument, char const* name,
                     int position) noexcept {
   reasons.add_if_refused(argument.refusal(), name, position);
 }
@@ -87,10 +87,8 @@ DLBRIDGE_COLD void add_reasons(refusals& reasons, std::tuple<Arguments...>& argu
                                std::index_sequence<Is...> indices) noexcept {
   (add_if_refused(reasons, std::get<Is>(arguments), parameters.name(Is), parameters.position(Is)),
    ...);
-  if constexpr (any_names_extents<std::tuple<Arguments...>>) {
-    if (!reasons) {
-      add_disagreements(reasons, arguments, parameters, indices);
-    }
+  if (!reasons) {
+    detail::add_disagreement(reasons, arguments, parameters, indices);
   }
 }
 

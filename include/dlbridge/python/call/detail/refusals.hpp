@@ -43,11 +43,6 @@ class refusals {
   DLBRIDGE_COLD void add_if_refused(element_refusal& why, char const* name, int position) noexcept {
     if (why.exception()) {
       add(name, position, std::move(why.exception()), why.where().get());
-    } else if (why.text()) {
-      add_line(name, position, "", why.text().get(), "", why.where().get());
-      if (!cause_) {
-        cause_ = std::move(why.cause());
-      }
     }
   }
 
@@ -71,14 +66,11 @@ class refusals {
     if (!message && !suppress_exception()) {
       take_failure();
     }
-    char const* const kind = Py_TYPE(exception.get())->tp_name;
-    if (message && is_complete(exception)) {
-      add_line(name, position, "", message.get(), "", where);
-      return;
-    }
-    add_line(name, position, kind, message.get(), message ? ": " : "", where);
+    bool const names_class = !message || !is_complete(exception);
+    add_line(name, position, names_class ? Py_TYPE(exception.get())->tp_name : "", message.get(),
+             names_class && message ? ": " : "", where);
     if (!cause_) {
-      cause_ = std::move(exception);
+      cause_ = stated_exception(exception);
     }
   }
 

@@ -4,6 +4,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstring>
 #include <memory>
 #include <type_traits>
 
@@ -18,7 +19,6 @@
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/nanobind/detail/bound_function.hpp>
 #include <dlbridge/python/nanobind/detail/bound_record.hpp>
-#include <dlbridge/python/nanobind/detail/containers.hpp>
 #include <dlbridge/python/nanobind/detail/explanation.hpp>
 #include <dlbridge/python/nanobind/detail/refused_call.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
@@ -27,6 +27,29 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_nanobind {
+
+// The objects that a conversion made, which live as long as this list.
+struct DLBRIDGE_LOCAL owned_objects : nb::detail::cleanup_list {
+#if NB_VERSION_MAJOR >= 3
+  owned_objects() : cleanup_list(nullptr, NB_CTX) {}
+#else
+  owned_objects() : cleanup_list(nullptr) {}
+#endif
+  owned_objects(owned_objects const&) = delete;
+  owned_objects& operator=(owned_objects const&) = delete;
+  ~owned_objects() { release(); }
+};
+
+// The name of the class as which T is bound; of another type the annotation, if that is one text.
+template <class T>
+DLBRIDGE_COLD ref name_of_class() noexcept {
+  nb::handle const type = nb::type<nb::detail::intrinsic_t<T>>();
+  char const* const text = nb::detail::make_caster<T>::Name.text;
+  return ref::steal(api<PyUnicode_FromString>(
+      type.is_valid()                       ? reinterpret_cast<PyTypeObject*>(type.ptr())->tp_name
+      : std::strpbrk(text, "@%") == nullptr ? text
+                                            : "another type"));
+}
 
 template <class A>
 constexpr bool is_unique_pointer = false;
@@ -81,11 +104,13 @@ DLBRIDGE_COLD void check_tensor(refusals& reasons, overload_call& imports,
   }
 }
 
+// A refused call reads no iterator.
 template <class P>
-DLBRIDGE_COLD void check_container(refusals& reasons, overload_call& imports,
+DLBRIDGE_COLD void check_container(refusals& reasons, overload_call&,
                                    refused_argument const& argument) {
-  container_argument<P, element_casters> container;
-  if (container.load(argument.object, imports.iterators()) == load_result::refused) {
+  container_argument<P> container;
+  if (PyIter_Check(argument.object) == 0 &&
+      container.load(argument.object) == load_result::refused) {
     reasons.add_if_refused(container.refusal(), argument.name, argument.position);
   }
 }

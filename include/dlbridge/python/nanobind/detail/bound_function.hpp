@@ -12,7 +12,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <dlbridge/python/call/binding/annotation.hpp>
 #include <dlbridge/python/call/binding/bound_call.hpp>
 #include <dlbridge/python/call/binding/library_types.hpp>
 #include <dlbridge/python/call/binding/overload_call.hpp>
@@ -21,7 +20,6 @@
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/nanobind/casters.hpp>
 #include <dlbridge/python/nanobind/detail/bound_record.hpp>
-#include <dlbridge/python/nanobind/detail/containers.hpp>
 #include <dlbridge/python/nanobind/detail/explanation.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 
@@ -121,7 +119,6 @@ constexpr bool refers_to_object<
 // The Library of a bound_call.
 struct call_traits {
   using record = bound_record;
-  using elements = element_casters;
   template <class P>
   using given = shared_argument<P>;
 
@@ -201,9 +198,9 @@ namespace detail {
 template <class P>
 struct type_caster<dlbridge::python::on_nanobind::shared_argument<P>> {
   using Value = dlbridge::python::on_nanobind::shared_argument<P>;
-  static constexpr auto Name =
-      dlbridge::python::binding::annotation<dlbridge::python::on_nanobind::annotation_text,
-                                            dlbridge::python::binding::place::parameter, P>();
+  // Without "| None", which nanobind writes.
+  static constexpr auto Name = dlbridge::python::on_nanobind::descr_of<
+      dlbridge::python::type_composer<P, dlbridge::python::place::parameter>>();
   template <class>
   using Cast = Value;
   template <class>
@@ -238,21 +235,15 @@ struct type_caster<
   operator Value() noexcept { return {&caster}; }
   make_caster<P> caster{};
 };
-// nanobind passes None to such a parameter, and writes "| None" behind the name of its type.
+// nanobind passes None to such a parameter.
 template <class P>
 struct has_arg_defaults<dlbridge::python::on_nanobind::shared_argument<P>>
     : std::bool_constant<dlbridge::python::accepts_none<P>> {};
-template <class P>
-struct remove_opt_mono<dlbridge::python::on_nanobind::shared_argument<P>> {
-  using type =
-      dlbridge::python::on_nanobind::shared_argument<dlbridge::python::type_beside_none<P>>;
-};
 
 template <class R>
 struct type_caster<dlbridge::python::binding::made_object<R>> {
-  static constexpr auto Name =
-      dlbridge::python::binding::annotation<dlbridge::python::on_nanobind::annotation_text,
-                                            dlbridge::python::binding::place::result, R>();
+  static constexpr auto Name = dlbridge::python::on_nanobind::descr_of<
+      dlbridge::python::annotation_composer<R, dlbridge::python::place::result>>();
   static handle from_cpp(dlbridge::python::binding::made_object<R>&& result, rv_policy,
                          cleanup_list*) noexcept {
     return result.object.release();
@@ -260,16 +251,15 @@ struct type_caster<dlbridge::python::binding::made_object<R>> {
 };
 template <class R>
 struct type_caster<dlbridge::python::binding::returned_value<R>> {
-  static constexpr auto Name =
-      dlbridge::python::binding::annotation<dlbridge::python::on_nanobind::annotation_text,
-                                            dlbridge::python::binding::place::result, R>();
-  static handle from_cpp(dlbridge::python::binding::returned_value<R>&& result, rv_policy policy,
+  static constexpr auto Name = dlbridge::python::on_nanobind::descr_of<
+      dlbridge::python::annotation_composer<R, dlbridge::python::place::result>>();
+  static handle from_cpp(dlbridge::python::binding::returned_value<R>&& result, rv_policy,
                          cleanup_list* call) noexcept {
     namespace dp = dlbridge::python;
     dp::ref object;
     dp::guarded([&] {
       object = dp::give_container(std::move(result.value), result.first_argument.get(), result.as,
-                                  dp::on_nanobind::result_casters(policy, call));
+                                  call != nullptr ? call->self() : nullptr);
     });
     return object.release();
   }

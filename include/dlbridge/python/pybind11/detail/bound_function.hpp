@@ -9,7 +9,6 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/binding/annotation.hpp>
 #include <dlbridge/python/call/binding/bound_call.hpp>
 #include <dlbridge/python/call/binding/library_types.hpp>
 #include <dlbridge/python/call/binding/overload_call.hpp>
@@ -19,7 +18,6 @@
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/casters.hpp>
 #include <dlbridge/python/pybind11/detail/bound_record.hpp>
-#include <dlbridge/python/pybind11/detail/containers.hpp>
 #include <dlbridge/python/pybind11/detail/refused_call.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 
@@ -47,7 +45,6 @@ struct class_of<P,
 // The Library of a bound_call.
 struct call_traits {
   using record = bound_record;
-  using elements = element_casters;
   template <class P>
   using given = binding::given_tensor<P>;
 
@@ -109,8 +106,7 @@ class type_caster<dlbridge::python::binding::given_tensor<P>> {
 
  public:
   static constexpr auto name =
-      dlbridge::python::binding::annotation<dlbridge::python::on_pybind11::annotation_text,
-                                            dlbridge::python::binding::place::parameter, P>();
+      dlbridge::python::on_pybind11::descr_of<P, dlbridge::python::place::parameter>();
   template <class>
   using cast_op_type = given_tensor&;
 
@@ -145,8 +141,7 @@ template <class R>
 class type_caster<dlbridge::python::binding::made_object<R>> {
  public:
   static constexpr auto name =
-      dlbridge::python::binding::annotation<dlbridge::python::on_pybind11::annotation_text,
-                                            dlbridge::python::binding::place::result, R>();
+      dlbridge::python::on_pybind11::descr_of<R, dlbridge::python::place::result>();
   static handle cast(dlbridge::python::binding::made_object<R>&& result, return_value_policy,
                      handle) {
     return result.object.release();
@@ -156,15 +151,19 @@ template <class R>
 class type_caster<dlbridge::python::binding::returned_value<R>> {
  public:
   static constexpr auto name =
-      dlbridge::python::binding::annotation<dlbridge::python::on_pybind11::annotation_text,
-                                            dlbridge::python::binding::place::result, R>();
-  static handle cast(dlbridge::python::binding::returned_value<R>&& result,
-                     return_value_policy policy, handle parent) {
+      dlbridge::python::on_pybind11::descr_of<R, dlbridge::python::place::result>();
+  static handle cast(dlbridge::python::binding::returned_value<R>&& result, return_value_policy,
+                     handle parent) {
     namespace dp = dlbridge::python;
-    dp::on_pybind11::result_casters const others{policy, parent, result.may_refer_to};
+    if (dp::detail::is_view_or_holds_one<R> && parent && result.may_refer_to != nullptr &&
+        !result.may_refer_to(parent.ptr())) {
+      throw type_error(
+          "a dlbridge::member_view refers to an object that was converted for this call only; "
+          "pass an object of the class itself");
+    }
     return dp::on_pybind11::checked(dp::give_container(std::move(result.value),
                                                        result.first_argument.get(), result.as,
-                                                       others))
+                                                       parent.ptr()))
         .release();
   }
 };

@@ -90,12 +90,18 @@ struct signature_facts {
                                    // tensors, and refuses None
 };
 
+// A string, of any characters.
+template <class T, class = void>
+constexpr bool is_string = false;
+template <class T>
+constexpr bool is_string<T, std::void_t<typename T::traits_type>> = true;
+
 // Whether a parameter has an exact test. Tensors have none, nor have Python objects, which pybind11
 // passes as they are, and strings, which it does not convert.
 template <class P>
 constexpr bool has_exact_test = !binding::is_imported<call_traits, P> &&
                                 !std::is_base_of_v<py::handle, py::detail::intrinsic_t<P>> &&
-                                !detail::is_string<py::detail::intrinsic_t<P>>;
+                                !is_string<py::detail::intrinsic_t<P>>;
 
 template <class P>
 constexpr function_record::exact_test exact_test_of() noexcept {

@@ -20,7 +20,6 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/detail/bound_record.hpp>
-#include <dlbridge/python/pybind11/detail/containers.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 
 // pybind11 refuses a call for a wrong number of arguments, an unknown keyword, or an argument that
@@ -31,6 +30,14 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_pybind11 {
+// Whether None does not fit a parameter of type T, although pybind11's caster loads it as a null
+// pointer.
+template <class T>
+bool is_null_object(PyObject* object) noexcept {
+  using base = py::detail::type_caster_base<py::detail::intrinsic_t<T>>;  // not of smart pointers
+  return object == Py_None && !std::is_pointer_v<T> &&
+         std::is_base_of_v<base, py::detail::make_caster<T>>;
+}
 // Whether pybind11's caster of A accepts an object; an exception that it raises is the reason.
 template <class A>
 bool accepts(PyObject* object, bool convert) {
@@ -65,11 +72,9 @@ DLBRIDGE_COLD void check_argument(refusals& reasons, refused_argument const& arg
     }
   } else if constexpr (IsContainer) {
     py::detail::loader_life_support const guard{};
-    container_argument<P, element_casters> container;
-    load_result const result = argument.call != nullptr
-                                   ? container.load(argument.object, argument.call->iterators())
-                                   : container.load(argument.object);
-    if (result == load_result::refused) {
+    container_argument<P> container;  // a refused call reads no iterator
+    if (PyIter_Check(argument.object) == 0 &&
+        container.load(argument.object) == load_result::refused) {
       reasons.add_if_refused(container.refusal(), argument.name, argument.position);
     }
   } else if constexpr (!std::is_same_v<P, py::detail::value_and_holder>) {

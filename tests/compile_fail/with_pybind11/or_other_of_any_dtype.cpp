@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Numbers have no dtype of their own, so that a parameter of any dtype cannot choose one.
-// says: or_numbers<P> copies numbers to elements of P. Write a P with an element type
+// says: or_other<P, numbers> copies numbers to elements of P. Write a P with an element type
 // lines: 48
 #include <dlbridge/pybind11.hpp>
 
@@ -11,6 +11,7 @@ using parameter = dlbridge::tensor<double const>;
 #endif
 
 PYBIND11_MODULE(numbers, m) {
-  dlbridge::def(m, "is_read_only",
-                [](dlbridge::or_numbers<parameter> const& x) { return x.view().read_only(); });
+  dlbridge::def(m, "is_read_only", [](dlbridge::or_other<parameter, dlbridge::numbers> const& x) {
+    return x.view().read_only();
+  });
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""or_numbers of the C++ headers: parameters that accept numbers and lists of them beside DLPack
-producers."""
+"""or_other<P, numbers> of the C++ headers: parameters that accept numbers and lists of them beside
+DLPack producers."""
 
 from __future__ import annotations
 
@@ -162,6 +162,13 @@ def test_other_objects_are_refused(extension: Any) -> None:
         )
 
 
+def test_a_refusal_names_all_that_a_parameter_accepts(extension: Any) -> None:
+    with pytest.raises(TypeError) as refusal:
+        extension.sum_bytes_or_numbers("text")
+    others = "__dlpack_device__, a number, a list of numbers, or a buffer; got one of type str"
+    assert others in str(refusal.value)
+
+
 def test_a_used_capsule_is_refused_as_such(extension: Any) -> None:
     for capsule in (np.ones(3).__dlpack__(), torch.ones(3).double().__dlpack__()):
         assert extension.negated(capsule).tolist() == [-1, -1, -1]
@@ -242,7 +249,7 @@ def test_signatures_name_the_numbers(extension: Any) -> None:
         '"float32[*, 3] on cpu"]'
     )
     assert annotation in extension.sum_points.__doc__
-    assert "Buffer | dlbridge.typing.Numbers, " in extension.sum_bytes_or_numbers.__doc__
+    assert "Numbers | dlbridge.typing.Buffer, " in extension.sum_bytes_or_numbers.__doc__
 
 
 def test_named_extents(extension: Any) -> None:

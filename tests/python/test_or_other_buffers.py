@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""or_buffer of the C++ headers: parameters that accept Python buffers beside DLPack producers."""
+"""or_other<P, buffers> of the C++ headers: parameters that accept Python buffers beside DLPack
+producers."""
 
 from __future__ import annotations
 
