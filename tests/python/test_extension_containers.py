@@ -86,6 +86,14 @@ def test_a_key_whose_repr_raises_does_not_hide_the_reason() -> None:
     assert freed_once(integers)
 
 
+def test_a_key_that_utf8_lacks_is_refused() -> None:
+    totals_by_name = function("by_def", "totals_by_name")
+    with pytest.raises(TypeError, match=r"key '\\ud800': UnicodeEncodeError: ") as raised:
+        totals_by_name({"\ud800": producers.Producer(**VECTOR)})
+    assert isinstance(raised.value.__cause__, UnicodeEncodeError)
+    assert totals_by_name({"größe": producers.Producer(**VECTOR)}) == {"größe": 3.0}
+
+
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_lent_elements(binding: str) -> None:
     """An exchange table lends tensors without an owner: the call keeps the objects."""

@@ -34,8 +34,7 @@ class container_argument {
   /// @return refused if one of them does not fit; refusal() then states why. No exception is
   /// pending afterwards.
   load_result load(PyObject* object, bool convert = true) noexcept {
-    // Python code may have run when a container other than a list, a tuple or a dict was read.
-    return detail::both(element_.load(object, convert, why_), load_result::after_python);
+    return element_.load(object, convert, why_);
   }
   /// Whether the exception of an element ends the call.
   bool is_fatal() const noexcept { return why_.is_fatal(); }

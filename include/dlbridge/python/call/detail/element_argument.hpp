@@ -120,7 +120,7 @@ DLBRIDGE_COLD inline ref tuple_of_sequence(PyObject* object, bool convert,
   }
   return elements;
 }
-// A tuple of the items of a dict or of another mapping, each a tuple of key and value. Empty with
+// A list of the items of a dict or of another mapping, each a tuple of key and value. Empty with
 // an exception set for what is no mapping.
 DLBRIDGE_COLD inline ref items_of_mapping(PyObject* object) noexcept {
   ref items = PyMapping_Check(object) != 0 ? ref::steal(api<PyMapping_Items>(object)) : ref();
@@ -129,9 +129,8 @@ DLBRIDGE_COLD inline ref items_of_mapping(PyObject* object) noexcept {
     api<PyErr_Clear>();
     api<PyErr_Format>(PyExc_TypeError, "expected a dict; got %s", Py_TYPE(object)->tp_name);
   }
-  items = items ? ref::steal(api<PySequence_Tuple>(items.get())) : ref();
-  for (Py_ssize_t i = 0; items && i < PyTuple_GET_SIZE(items.get()); ++i) {
-    PyObject* const item = PyTuple_GET_ITEM(items.get(), i);
+  for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); ++i) {
+    PyObject* const item = PyList_GET_ITEM(items.get(), i);
     if (!PyTuple_Check(item) || PyTuple_GET_SIZE(item) != 2) {
       api<PyErr_Format>(PyExc_TypeError, "expected items of a key and a value");
       items = ref();
@@ -171,22 +170,22 @@ class element_holder {
         PyTuple_CheckExact(object) || PyList_CheckExact(object) || PyDict_CheckExact(object);
     load_result result = is_exact ? load_result::fast : load_result::after_python;
     self().for_each([&](auto& element, Py_ssize_t i) noexcept {
-      PyObject* const item = PyTuple_GET_ITEM(objects_.get(), i);
-      result =
-          both(result, element.load(IsMapping ? PyTuple_GET_ITEM(item, 1) : item, convert, why));
+      result = both(result, element.load(item(i, 1), convert, why));
       return result != load_result::refused || place(i, why) != load_result::refused;
     });
     return result != load_result::after_python || confirm(why) ? result : load_result::refused;
   }
 
-  PyObject* key(Py_ssize_t i) const noexcept {
-    return PyTuple_GET_ITEM(PyTuple_GET_ITEM(objects_.get(), i), 0);
+  // The object of an element: of a mapping, its key (0) or its value (1).
+  PyObject* item(Py_ssize_t i, Py_ssize_t part) const noexcept {
+    return IsMapping ? PyTuple_GET_ITEM(PyList_GET_ITEM(objects_.get(), i), part)
+                     : PyTuple_GET_ITEM(objects_.get(), i);
   }
   load_result place(Py_ssize_t i, element_refusal& why) const noexcept {
-    return IsMapping ? why.at_key(key(i)) : why.at_index(i);
+    return IsMapping ? why.at_key(item(i, 0)) : why.at_index(i);
   }
 
-  ref objects_{};  // a tuple of the elements; of a mapping, of its items
+  ref objects_{};  // a tuple of the elements; of a mapping, a list of its items
 
  private:
   Holder& self() noexcept { return static_cast<Holder&>(*this); }
@@ -231,7 +230,9 @@ class collection_argument<T, element_list<Value>>
   load_result load(PyObject* object, bool convert, element_refusal& why) noexcept {
     ref& objects = this->objects_;
     objects = is_mapping<T> ? items_of_mapping(object) : tuple_of_sequence(object, convert);
-    size_ = objects ? PyTuple_GET_SIZE(objects.get()) : 0;
+    size_ = !objects        ? 0
+            : is_mapping<T> ? PyList_GET_SIZE(objects.get())
+                            : PyTuple_GET_SIZE(objects.get());
     elements_.reset(new (std::nothrow) element_type[static_cast<std::size_t>(size_)]);
     if (objects && !elements_) {
       api<PyErr_NoMemory>();
@@ -240,7 +241,8 @@ class collection_argument<T, element_list<Value>>
       return why.take();
     }
     for (Py_ssize_t i = 0; is_mapping<T> && i < size_; ++i) {
-      if (element_argument<std::string>().load(this->key(i), true, why) == load_result::refused) {
+      if (utf8_of(this->item(i, 0)).data() == nullptr) {
+        why.take();
         return this->place(i, why);
       }
     }
@@ -250,9 +252,7 @@ class collection_argument<T, element_list<Value>>
     T result;
     for_each([&](element_type& element, [[maybe_unused]] Py_ssize_t i) {
       if constexpr (is_mapping<T>) {
-        std::string key;
-        static_cast<void>(scalar<std::string>::load(this->key(i), key));
-        result.emplace(std::move(key), element.extract());
+        result.emplace(std::string(utf8_of(this->item(i, 0))), element.extract());
       } else {
         result.push_back(element.extract());
       }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -102,6 +103,17 @@ DLBRIDGE_NOINLINE inline bool round_to_odd(PyObject* object, double& value) noex
     value = std::nextafter(value, below > 0 ? -HUGE_VAL : HUGE_VAL);
   }
   return suppress_exception();  // of an array with a fraction
+}
+
+// The text of a str, which stores it; a view of null, with an exception set, of other objects.
+DLBRIDGE_NOINLINE inline std::string_view utf8_of(PyObject* object) noexcept {
+  if (!PyUnicode_Check(object)) {
+    refuse_value(object, "a str");
+    return {};
+  }
+  Py_ssize_t size = 0;
+  char const* const text = api<PyUnicode_AsUTF8AndSize>(object, &size);
+  return {text, static_cast<std::size_t>(text != nullptr ? size : 0)};
 }
 }  // namespace detail
 
@@ -209,13 +221,8 @@ struct scalar<std::string> {
   static constexpr char const* name = "str";
   static bool is_exact(PyObject*) noexcept { return true; }
   static bool load(PyObject* object, std::string& out) noexcept {
-    if (!PyUnicode_Check(object)) {
-      detail::refuse_value(object, "a str");
-      return false;
-    }
-    Py_ssize_t size = 0;
-    char const* const text = api<PyUnicode_AsUTF8AndSize>(object, &size);
-    return text != nullptr && guarded([&] { out.assign(text, static_cast<std::size_t>(size)); });
+    std::string_view const text = detail::utf8_of(object);
+    return text.data() != nullptr && guarded([&] { out = text; });
   }
   static PyObject* make(std::string const& value) noexcept {
     return api<PyUnicode_FromStringAndSize>(value.data(), static_cast<Py_ssize_t>(value.size()));
