@@ -326,7 +326,7 @@ BY_TEST = (*WORKERS, "--dist=load")
 TABLE_MODULES = ("signatures_pybind11", "signatures_nanobind", "moved_pybind11", "moved_nanobind")
 TABLE_TESTS = tuple(f"--ignore=tests/python/test_{name}.py" for name in
                     ("signatures", "moved_extensions", "converted", "broadcast", "element_types",
-                     "or_buffer"))  # fmt: skip
+                     "or_other_buffers"))  # fmt: skip
 
 
 def counterparts(
@@ -767,6 +767,38 @@ def nanobind_suite(session: nox.Session) -> None:
     folder = builds.build(session, "release", "nanobind_suite") / "nanobind-suite"
     session.run("python", "tests/python/peers/foreign_suites/nanobind_suite.py", str(folder),
                 str(machine.STATE / "foreign_suites" / "nanobind"), *session.posargs)  # fmt: skip
+
+
+@nox.session(tags=["tests"])
+def binding_versions(session: nox.Session) -> None:
+    """Chains of overloads with two versions of pybind11 and of nanobind, in one process."""
+    install_wheel(session, *group("pytest", "numpy"))
+    install_headers(session)
+    folder = Path(session.create_tmp()).resolve()
+    python = session.run("python", "-c", "import sysconfig; print(sysconfig.get_path('include'))",
+                         silent=True)  # fmt: skip
+    dlpack = session.run("python", "-m", "dlbridge", "--include-dir", silent=True)
+    for each in group("binding-versions"):
+        name, version = each.split("==")
+        own = folder / each
+        session.install("--target", str(own), "--no-deps", each)
+        headers = [own / name / "include", "include", str(dlpack).strip(), str(python).strip()]
+        sources = [f"tests/binding_versions/chains_{name}.cpp"]
+        if name == "nanobind":
+            headers.append(own / name / "ext" / "robin_map" / "include")
+            sources.append(str(own / name / "src" / "nb_combined.cpp"))
+        module = f"{name}_{version.replace('.', '_')}"
+        session.run(machine.find_gcc().cxx, "-std=c++17", "-O1", "-shared", "-fPIC",
+                    "-fvisibility=hidden", "-fno-strict-aliasing", f"-DMODULE_NAME={module}",
+                    *(f"-I{each}" for each in headers), *sources, "-o", f"{folder / module}.so",
+                    external=True)  # fmt: skip
+    session.run(
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "tests/binding_versions",
+        env={"PYTHONPATH": str(folder), "DLBRIDGE_TEST_MODULES": str(folder)},
+    )
 
 
 @nox.session(tags=["tests"], venv_backend="none",

@@ -31,6 +31,7 @@ SECTIONS = {  # by the beginning of the id of a limit
     "copy": "Copies of 16 elements",
     "def_fast": "Arguments of extension functions",
     "def_fast3": "Arguments of extension functions",
+    "overloads": "Arguments of extension functions",
     "caster": "Arguments of extension functions",
     "caster3": "Arguments of extension functions",
     "return": "Results of extension functions",

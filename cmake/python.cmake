@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Finds the interpreter for test scripts and, for the module, its headers; and pybind11 and nanobind for tests
-# and benchmarks. The top CMakeLists.txt includes this file, so that all folders use the same ones.
+# Finds the interpreter for test scripts; for the module its headers and pybind11; and nanobind for tests and
+# benchmarks. The top CMakeLists.txt includes this file, so that all folders use the same ones.
 set(components Interpreter)
 if(DLBRIDGE_PYTHON)
   list(APPEND components Development.Module)
@@ -23,7 +23,7 @@ elseif(NOT Python_FOUND)
     "  2. name a Python that has it: -DPython_EXECUTABLE=<path>, or its own pip\n"
     "  3. build without the module: -DDLBRIDGE_PYTHON=OFF")
 endif()
-if(DLBRIDGE_PYTHON AND (DLBRIDGE_TESTS OR DLBRIDGE_BENCH))
+if(DLBRIDGE_PYTHON)
   if(NOT pybind11_DIR)
     execute_process(COMMAND ${Python_EXECUTABLE} -m pybind11 --cmakedir
       OUTPUT_VARIABLE pybind11_DIR OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
@@ -34,12 +34,14 @@ if(DLBRIDGE_PYTHON AND (DLBRIDGE_TESTS OR DLBRIDGE_BENCH))
     if(pybind11_CONSIDERED_VERSIONS)
       list(JOIN pybind11_CONSIDERED_VERSIONS ", " pybind11_found)
     endif()
-    message(FATAL_ERROR "The tests and benchmarks of dlbridge's Python module need pybind11 3.0 or newer, and "
-      "found ${pybind11_found}. Use one of these ways:\n"
+    message(FATAL_ERROR "The Python module of dlbridge needs pybind11 3.0 or newer, and found "
+      "${pybind11_found}. Use one of these ways:\n"
       "  1. install it: ${Python_EXECUTABLE} -m pip install \"pybind11>=3.0\"\n"
       "  2. name its CMake folder: -Dpybind11_DIR=<folder>\n"
-      "  3. build without them: -DDLBRIDGE_TESTS=OFF -DDLBRIDGE_BENCH=OFF")
+      "  3. build without the module: -DDLBRIDGE_PYTHON=OFF")
   endif()
+endif()
+if(DLBRIDGE_PYTHON AND (DLBRIDGE_TESTS OR DLBRIDGE_BENCH))
   if(NOT nanobind_DIR)
     execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
       OUTPUT_VARIABLE nanobind_DIR OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

@@ -1,130 +1,126 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dlbridge._core, the module behind the package. Its types and functions are those of the headers,
-// which use Python's C API directly.
+// dlbridge._core, the module behind the package.
+#include <dlbridge/pybind11.hpp>
 #include <dlbridge/python.hpp>
 #include <dlbridge/python/tensor/full_tensor_type.hpp>
 #include <dlbridge/python/tensor/functions.hpp>
 #include <dlbridge/python/tensor/text_types.hpp>
 #include <dlbridge/runtime.hpp>
 
-#include <cstring>
+#include <cstddef>
+#include <numeric>
+#include <string>
 #include <utility>
-
-#include "demo_functions.hpp"
+#include <vector>
 
 namespace {
 namespace dp = dlbridge::python;
-
-// The names of the devices of a driver, as a list.
-template <class Table>
-dp::ref device_names(Table const& driver, char const* name_function) {
-  using name_of_device = dlbridge::driver_function<char*, int, int>;
-  name_of_device const get_name(name_function, reinterpret_cast<name_of_device::pointer>(
-                                                   driver.library().try_find(name_function)));
-  int count = 0;
-  static_cast<void>(try_call(driver, driver.device_get_count, &count));
-  dp::ref names = dp::ref::steal(dp::api<PyList_New>(0));
-  for (int i = 0; names && i < count; ++i) {
-    char text[256] = "";
-    static_cast<void>(try_call(driver, get_name, text, 255, i));
-    dp::ref const name = dp::ref::steal(
-        dp::api<PyUnicode_DecodeUTF8>(text, static_cast<Py_ssize_t>(std::strlen(text)), "replace"));
-    if (!name || dp::api<PyList_Append>(names.get(), name.get()) != 0) {
-      return dp::ref();
-    }
-  }
-  return names;
-}
+namespace py = pybind11;
 
 // Facts of a driver for the doctor tool: the library, its version and the names of its devices; or
 // the reason why it cannot be used.
 template <class Table>
-DLBRIDGE_COLD dp::ref describe_driver(Table const* driver, dlbridge::report const& why,
-                                      char const* name_function) {
+py::dict describe_driver(Table const* driver, dlbridge::report const& why,
+                         char const* name_function) {
+  py::dict facts;
   if (driver == nullptr) {
-    return dp::ref::steal(dp::api<Py_BuildValue>("{ss}", "why", dlbridge::message(why).c_str()));
+    facts["why"] = dlbridge::message(why).c_str();
+    return facts;
   }
+  using name_of_device = dlbridge::driver_function<char*, int, int>;
+  name_of_device const get_name(name_function, reinterpret_cast<name_of_device::pointer>(
+                                                   driver->library().try_find(name_function)));
   int version = 0;
+  int count = 0;
   static_cast<void>(try_call(*driver, driver->driver_get_version, &version));
-  dp::ref devices = device_names(*driver, name_function);
-  return devices ? dp::ref::steal(dp::api<Py_BuildValue>("{ss,si,sN}", "library",
-                                                         driver->library().name(), "version",
-                                                         version, "devices", devices.release()))
-                 : dp::ref();
-}
-
-// _drivers()
-PyObject* drivers(PyObject*, PyObject*) noexcept {
-  dp::ref result;
-  dp::guarded([&] {
-    dp::ref cuda = describe_driver(dlbridge::cuda(), dlbridge::cuda_status(), "cuDeviceGetName");
-    dp::ref rocm =
-        cuda ? describe_driver(dlbridge::hip(), dlbridge::hip_status(), "hipDeviceGetName")
-             : dp::ref();
-    if (rocm) {
-      result = dp::ref::steal(
-          dp::api<Py_BuildValue>("{sN,sN}", "cuda", cuda.release(), "rocm", rocm.release()));
-    }
-  });
-  return result.release();
-}
-
-PyMethodDef own_functions[] = {
-    {"_drivers", &drivers, METH_NOARGS,
-     "Return the facts of the CUDA and ROCm drivers, or why each is missing."},
-    {"_vector", &demo::make_vector, METH_VARARGS,
-     "Return a Tensor on a C++ std::vector<float>; on_free is called when the vector is freed."},
-    {nullptr, nullptr, 0, nullptr}};
-
-bool add(PyObject* module, char const* name, dp::ref object) {
-  if (!object || PyModule_AddObject(module, name, object.get()) != 0) {
-    return false;
+  static_cast<void>(try_call(*driver, driver->device_get_count, &count));
+  py::list devices;
+  for (int i = 0; i < count; ++i) {
+    char text[256] = "";
+    static_cast<void>(try_call(*driver, get_name, text, 255, i));
+    devices.append(py::bytes(text).attr("decode")("utf-8", "replace"));
   }
-  static_cast<void>(object.release());  // the module owns it now
-  return true;
+  facts["library"] = driver->library().name();
+  facts["version"] = version;
+  facts["devices"] = devices;
+  return facts;
 }
 
-DLBRIDGE_COLD int fill(PyObject* module) {
+py::dict drivers() {
+  py::dict all;
+  all["cuda"] = describe_driver(dlbridge::cuda(), dlbridge::cuda_status(), "cuDeviceGetName");
+  all["rocm"] = describe_driver(dlbridge::hip(), dlbridge::hip_status(), "hipDeviceGetName");
+  return all;
+}
+
+// Calls a Python function when it is destroyed, on any thread, with or without the GIL.
+class on_destroy {
+ public:
+  explicit on_destroy(py::object const& function) : function_(dp::ref::borrow(function.ptr())) {}
+  on_destroy(on_destroy&&) noexcept = default;
+  ~on_destroy() {
+    if (!dp::interpreter_alive()) {
+      return;
+    }
+    dp::gil_hold const gil;
+    dp::error_keeper const pending;
+    dp::ref const function = function_.release();
+    if (function && !dp::ref::steal(dp::api<PyObject_CallNoArgs>(function.get()))) {
+      dp::api<PyErr_WriteUnraisable>(function.get());
+    }
+  }
+
+ private:
+  dp::object_owner function_;
+};
+
+struct traced_vector {
+  std::vector<float> elements;
+  on_destroy callback;
+};
+}  // namespace
+
+template <>
+struct dlbridge::array_traits<traced_vector> {
+  static description describe(traced_vector& v) noexcept {
+    return description::of(v.elements.data(), {v.elements.size()});
+  }
+};
+
+namespace {
+// The demo and the tests observe by it when C++ memory is freed.
+dlbridge::managed_tensor make_vector(std::size_t size, py::object const& on_free) {
+  traced_vector v{std::vector<float>(size), on_destroy(on_free)};
+  std::iota(v.elements.begin(), v.elements.end(), 0.0F);
+  return dlbridge::build(std::move(v));
+}
+
+py::object type_object(void* type) {
+  return dp::on_pybind11::checked(dp::ref::borrow(static_cast<PyObject*>(type)));
+}
+}  // namespace
+
+PYBIND11_MODULE(_core, m, py::mod_gil_not_used(), py::multiple_interpreters::not_supported()) {
+  dlbridge::init(m);
+  py::options options;
+  options.disable_function_signatures();  // the docstrings begin with them, as inspect reads them
   dlbridge::use_devices();
   dp::device_operations::get().copy_host = [](dlbridge::tensor_view const& source,
                                               dlbridge::struct_kind kind) {
     return dp::detail::copy_without_gil(source, dlbridge::layout::row_major, kind);
   };
-  dp::ref version = dp::ref::steal(PyUnicode_FromFormat(
-      "%d.%d.%d", DLBRIDGE_VERSION_MAJOR, DLBRIDGE_VERSION_MINOR, DLBRIDGE_VERSION_PATCH));
-  dp::ref dlpack =
-      dp::ref::steal(Py_BuildValue("(II)", dlbridge::stated_major, dlbridge::stated_minor));
-  bool const filled =
-      PyModule_AddFunctions(module, dp::module_functions()) == 0 &&
-      PyModule_AddFunctions(module, own_functions) == 0 &&
-      add(module, "Tensor", dp::ref::borrow(reinterpret_cast<PyObject*>(dp::full_tensor_type()))) &&
-      add(module, "dtype", dp::ref::borrow(dp::text_types::get().dtype)) &&
-      add(module, "device", dp::ref::borrow(dp::text_types::get().device)) &&
-      add(module, "CopyForbiddenError", dp::ref::borrow(dp::copy_forbidden_error())) &&
-      add(module, "__version__", std::move(version)) &&
-      add(module, "DLPACK_VERSION", std::move(dlpack));
-  return filled ? 0 : -1;
+  dp::device_operations::get().order_queues = &dp::detail::order_named_queue;
+  m.doc() = "The compiled module of dlbridge.";
+  m.attr("__version__") = std::to_string(DLBRIDGE_VERSION_MAJOR) + "." +
+                          std::to_string(DLBRIDGE_VERSION_MINOR) + "." +
+                          std::to_string(DLBRIDGE_VERSION_PATCH);
+  m.attr("DLPACK_VERSION") = py::make_tuple(dlbridge::stated_major, dlbridge::stated_minor);
+  m.attr("Tensor") = type_object(core::full_tensor_type());
+  m.attr("dtype") = type_object(core::dtype_type());
+  m.attr("device") = type_object(core::device_type());
+  m.attr("CopyForbiddenError") = type_object(dp::copy_forbidden_error());
+  core::bind_functions(m);
+  m.def("_drivers", &drivers, core::doc_of("_drivers"));
+  dlbridge::def(m, "_vector", &make_vector, py::arg("size"), py::arg("on_free"),
+                core::doc_of("_vector"));
 }
-
-PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, reinterpret_cast<void*>(&fill)},
-#if PY_VERSION_HEX >= 0x030C0000
-    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
-#endif
-#if PY_VERSION_HEX >= 0x030D0000
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
-#endif
-    {0, nullptr}};
-PyModuleDef definition{PyModuleDef_HEAD_INIT,
-                       "_core",
-                       "The compiled module of dlbridge.",
-                       0,
-                       nullptr,
-                       slots,
-                       nullptr,
-                       nullptr,
-                       nullptr};
-
-}  // namespace
-
-PyMODINIT_FUNC PyInit__core() { return PyModuleDef_Init(&definition); }

@@ -37,6 +37,21 @@ static void add_overloads(pybind11::module_& m) {
    ...);
 }
 
+// Two overloads by dlbridge::def and by pybind11's m.def, of functions of three shapes.
+template <class... Elements>
+static void add_pairs(pybind11::module_& m) {
+  using dlbridge::tensor_span;
+  auto const add = [&](auto&& bind) {
+    (bind("two_of", [](tensor_span<Elements const>) {}), ...);
+    (bind("two_of_three", [](tensor_span<Elements const>, tensor_span<Elements const>,
+                             tensor_span<Elements const>) {}),
+     ...);
+    (bind("two_of_number", [](tensor_span<Elements const>, double) {}), ...);
+  };
+  add([&](std::string const& name, auto function) { dlbridge::def(m, name.c_str(), function); });
+  add([&](std::string const& name, auto function) { m.def(("plain_" + name).c_str(), function); });
+}
+
 PYBIND11_MODULE(arguments_dlbridge, m) {
   using t = any_floats;
   dlbridge::init(m);
@@ -59,6 +74,7 @@ PYBIND11_MODULE(arguments_dlbridge, m) {
   dlbridge::def(m, "def3", [](t, t, t) {});
   add_overloads<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
                 std::uint32_t, std::uint64_t, double, float>(m);
+  add_pairs<float, double>(m);
   dlbridge::def_fast(m, "like", [](owned_matrix x) { return x.empty_like<float>(); }, {"x"});
   add_result<dlbridge::library::dlbridge>(m, "dlbridge");
   add_result<dlbridge::library::numpy>(m, "numpy");

@@ -212,6 +212,11 @@ def add_arguments(calls: Calls, libraries: Libraries, arrays: dict[str, Any]) ->
         calls.add(f"{takes} torch", "def_fast owned(torch)", ours.fast_owned, arrays["torch"])
     calls.add(f"{takes} Tensor", "def, the last of ten overloads(Tensor)", ours.of_ten,
               arrays["Tensor"])  # fmt: skip
+    x = arrays["ndarray"]
+    for name, given in (("two_of", (x,)), ("two_of_three", (x, x, x)), ("two_of_number", (x, 2.0))):
+        for how, prefix in (("def", ""), ("m.def", "plain_")):
+            calls.add("the first of two overloads", f"{how} {name}(ndarray)",
+                      getattr(ours, prefix + name), *given)  # fmt: skip
     wrong = np.zeros(6)
     calls.add(f"{takes} ndarray", "def_fast refuses a dtype", ours.fast, wrong, fails=True)
 

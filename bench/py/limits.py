@@ -33,12 +33,11 @@ class Limit:
 
 # fmt: off
 IMPORTS = (
-    Limit("import-torch-tvm_ffi", "dlbridge.from_dlpack(torch)", "tvm_ffi.from_dlpack(torch)", 0.65),
-    Limit("import-torch-numpy", "dlbridge.from_dlpack(torch)", "np.from_dlpack(torch)", 0.06),
-    Limit("import-tvm_ffi", "dlbridge.from_dlpack(tvm_ffi)", "tvm_ffi.from_dlpack(tvm_ffi)", 0.40),
-    Limit("import-bare", "dlbridge.from_dlpack(bare C)", "tvm_ffi.from_dlpack(bare C)", 0.40),
+    Limit("import-torch-tvm_ffi", "dlbridge.from_dlpack(torch)", "tvm_ffi.from_dlpack(torch)", 1.00),
+    Limit("import-torch-numpy", "dlbridge.from_dlpack(torch)", "np.from_dlpack(torch)", 0.10),
+    Limit("import-tvm_ffi", "dlbridge.from_dlpack(tvm_ffi)", "tvm_ffi.from_dlpack(tvm_ffi)", 0.80),
+    Limit("import-bare", "dlbridge.from_dlpack(bare C)", "tvm_ffi.from_dlpack(bare C)", 0.50),
     Limit("import-ndarray", "dlbridge.from_dlpack(ndarray)", "np.from_dlpack(ndarray)", 0.20, gate=True),
-    Limit("import-ndarray-direct", "dlbridge.from_dlpack(ndarray)", "np.from_dlpack(ndarray)", 0.12),
     Limit("import-jax", "dlbridge.from_dlpack(jax)", "jax.__dlpack__(max_version)", 1.30, gate=True),
     Limit("import-subclass", "dlbridge.from_dlpack(ndarray subclass)", "np.from_dlpack(ndarray subclass)", 0.24, gate=True),
     Limit("import-protocol-numpy", "dlbridge.from_dlpack(ndarray by protocol)", "np.from_dlpack(ndarray by protocol)", 0.64),
@@ -51,11 +50,11 @@ IMPORTS = (
 EXPORTS = (
     Limit("export-numpy", "Tensor.__dlpack__(max_version)", "ndarray.__dlpack__(max_version)", 0.75, gate=True),
     Limit("export-handshake", "Tensor.__dlpack__(max_version)", "capsule handshake", 2.15),
-    Limit("export-nanobind", "Tensor.__dlpack__(max_version)", "nanobind.__dlpack__(max_version)", 1.00),
+    Limit("export-nanobind", "Tensor.__dlpack__(max_version)", "nanobind.__dlpack__(max_version)", 1.10),
     Limit("export-device", "Tensor.__dlpack_device__()", "ndarray.__dlpack_device__()", 0.38, gate=True),
 )
 CONSUMERS = (
-    Limit("asarray", "np.asarray(Tensor)", "np.from_dlpack(ndarray)", 0.60),
+    Limit("asarray", "np.asarray(Tensor)", "np.from_dlpack(ndarray)", 1.10),
     Limit("memoryview", "memoryview(Tensor)", "memoryview(ndarray)", 0.90, gate=True),
     Limit("to-numpy", "np.from_dlpack(Tensor)", "np.from_dlpack(ndarray)", None),
     Limit("to-torch", "torch.from_dlpack(Tensor)", "torch.from_dlpack(ndarray)", None),
@@ -75,7 +74,7 @@ ARGUMENTS = (
     Limit("def_fast-tvm_ffi", "def_fast(Tensor)", "tvm_ffi nop(Tensor)", 0.10),
     Limit("def_fast-nanobind", "def_fast(Tensor)", "nanobind ndarray(Tensor)", 0.20, gate=True),
     Limit("def_fast-checked", "def_fast row-major matrix(Tensor)", "def_fast(Tensor)", 1.20, gate=True),
-    Limit("def_fast-torch-tvm_ffi", "def_fast(torch)", "tvm_ffi nop(torch)", 0.33),
+    Limit("def_fast-torch-tvm_ffi", "def_fast(torch)", "tvm_ffi nop(torch)", 0.36),
     Limit("def_fast-torch3-tvm_ffi", "def_fast(torch x3)", "tvm_ffi nop(torch x3)", 0.57),
     Limit("def_fast-torch-nanobind", "def_fast(torch)", "nanobind ndarray(torch)", 0.035, gate=True),
     Limit("def_fast-owned-table", "def_fast owned(torch)", "C: own by table (torch)", 1.40, gate=True),
@@ -84,7 +83,10 @@ ARGUMENTS = (
     Limit("def_fast-ndarray-tvm_ffi", "def_fast(ndarray)", "tvm_ffi nop(ndarray)", None),
     Limit("def_fast-refusal", "def_fast refuses a dtype", "def_fast(Tensor)", 20.0),
     Limit("caster-overloads", "def, the last of ten overloads(Tensor)", "def(Tensor)", 10.0, gate=True),
-    Limit("caster-no-op", "caster(Tensor)", "pybind11 no-op(Tensor)", 1.55, gate=True),
+    Limit("overloads-one", "def two_of(ndarray)", "m.def two_of(ndarray)", 1.10, gate=True),
+    Limit("overloads-three", "def two_of_three(ndarray)", "m.def two_of_three(ndarray)", 1.10, gate=True),
+    Limit("overloads-number", "def two_of_number(ndarray)", "m.def two_of_number(ndarray)", 1.10, gate=True),
+    Limit("caster-no-op", "caster(Tensor)", "pybind11 no-op(Tensor)", 1.75, gate=True),
     Limit("caster-nanobind", "caster(Tensor)", "nanobind ndarray(Tensor)", 0.72),
     Limit("caster3-tvm_ffi", "caster(Tensor x3)", "tvm_ffi nop(Tensor x3)", 0.45),
 )

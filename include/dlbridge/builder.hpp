@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/detail/describe_block.hpp>
+#include <dlbridge/detail/owned_block.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/traits.hpp>
@@ -57,100 +57,19 @@ struct array_traits<managed_tensor> {
 };
 
 namespace detail {
-[[noreturn]] DLBRIDGE_COLD inline void raise_no_memory() {
-  raise(refusal(errc::out_of_memory, "memory for a managed tensor", "none"));
-}
-
-// One allocation for the managed struct, the owner, the shape and the strides.
-template <class Managed, class Owner>
-class block {
- public:
-  // Moves the owner into a new block. It throws out_of_memory, with the owner unchanged.
-  static block* make(Owner&& owner, int rank) {
-    std::size_t const dims = 2 * static_cast<std::size_t>(rank) * sizeof(std::int64_t);
-    void* const memory = allocate(sizeof(block) + dims);
-    if (memory == nullptr) {
-      raise_no_memory();
-    }
-    struct memory_guard {  // the move constructor of the owner may throw
-      void* memory;
-      ~memory_guard() { deallocate(memory); }
-    } guard{memory};
-    auto* const result = ::new (memory) block(std::move(owner));
-    guard.memory = nullptr;
-    return result;
-  }
-
-  Owner& owner() noexcept { return owner_; }
-  // The owner in a tensor that such a block holds, or null for any other tensor.
-  static Owner* find_owner(Managed* managed) noexcept {
-    return managed != nullptr && managed->deleter == &destroy
-               ? &static_cast<block*>(managed->manager_ctx)->owner_
-               : nullptr;
-  }
-
-  // Fills in the struct and returns the tensor, which owns the block. If the description is
-  // refused, with bad_argument or as by check_tensor, the owner has been destroyed.
-  managed_tensor finish(description const& d, int rank) {
-    managed_.manager_ctx = this;
-    managed_.deleter = &destroy;
-    managed_.dl_tensor = DLTensor{};
-    if constexpr (std::is_same_v<Managed, DLManagedTensorVersioned>) {
-      managed_.version = {stated_major, stated_minor};
-      managed_.flags = d.flags;
-    }
-    return describe_block(managed_tensor::adopt(&managed_), managed_.dl_tensor,
-                          reinterpret_cast<std::int64_t*>(this + 1), d, rank);
-  }
-
- private:
-  explicit block(Owner&& owner) : managed_(), owner_(std::move(owner)) {}
-
-  static void destroy(Managed* managed) noexcept {
-    auto* const self = static_cast<block*>(managed->manager_ctx);
-    self->~block();
-    deallocate(self);
-  }
-
-  static void* allocate(std::size_t bytes) noexcept {
-    if constexpr (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
-      return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
-    } else {
-      return ::operator new(bytes, std::nothrow);
-    }
-  }
-  static void deallocate(void* memory) noexcept {
-    if constexpr (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
-      ::operator delete(memory, std::align_val_t{alignment});
-    } else {
-      ::operator delete(memory);
-    }
-  }
-
-  Managed managed_;
-  Owner owner_;
-
-  static constexpr std::size_t alignment = alignof(Owner) > alignof(Managed) ? alignof(Owner)
-                                                                             : alignof(Managed);
-  static_assert(alignof(Managed) >= alignof(std::int64_t),
-                "dlbridge: the memory after a block is aligned for shape and strides");
-};
-
-// The owner that this module passed to build_on for a tensor, or null if it passed none of the
-// type.
-template <class Owner>
-Owner* find_owner(managed_tensor const& tensor) noexcept {
-  return tensor.get_versioned() != nullptr
-             ? block<DLManagedTensorVersioned, Owner>::find_owner(tensor.get_versioned())
-             : block<DLManagedTensor, Owner>::find_owner(tensor.get_legacy());
-}
-
 // Moves the owner into a new block and then calls describe: the address of the owner no longer
 // changes.
 template <class Managed, class Owner, class Describe>
 managed_tensor build_block(Owner&& owner, int rank, Describe describe) {
-  auto* const result = block<Managed, Owner>::make(std::forward<Owner>(owner), rank);
-  return result->finish(describe(result->owner()), rank);
+  auto* const block = owned_block<Managed, Owner>::make(std::forward<Owner>(owner), rank);
+  description const& d = describe(block->owner);
+  if constexpr (std::is_same_v<Managed, DLManagedTensorVersioned>) {
+    block->managed.version = {stated_major, stated_minor};
+    block->managed.flags = d.flags;
+  }
+  // It frees the block if it refuses the description, with bad_argument or as check_tensor.
+  return describe_block(managed_tensor::adopt(&block->managed), block->managed.dl_tensor,
+                        block->dims(), d, rank);
 }
 
 // Throws if the legacy struct, which has no flags, cannot describe the tensor: read-only memory

@@ -18,7 +18,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/types/conversion.hpp>
+#include <dlbridge/types/conversion_rules.hpp>
 #include <dlbridge/types/small_floats.hpp>
 #include <dlbridge/view.hpp>
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <dlbridge/agreement.hpp>
 #include <dlbridge/any_tensor.hpp>
 #include <dlbridge/as.hpp>
 #include <dlbridge/bridges/std.hpp>
@@ -16,6 +15,7 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/exchange.hpp>
+#include <dlbridge/extent_names.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/kept_stream.hpp>
 #include <dlbridge/layout.hpp>
@@ -28,7 +28,7 @@
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/traits.hpp>
 #include <dlbridge/types/complex.hpp>
-#include <dlbridge/types/conversion.hpp>
+#include <dlbridge/types/conversion_rules.hpp>
 #include <dlbridge/types/small_floats.hpp>
 #include <dlbridge/validate.hpp>
 #include <dlbridge/version.hpp>

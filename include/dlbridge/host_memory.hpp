@@ -55,10 +55,8 @@ inline void advise_huge_pages(void* memory, std::size_t bytes) noexcept {
 #endif
 }
 
-// operator new without an alignment costs less than one with it. For large memory, glibc uses freed
-// memory again only without one, up to 32 MiB. Larger memory then begins 64 bytes behind a page, as
-// that of other libraries begins 16 or 64 bytes behind one: memcpy is fastest if both addresses are
-// almost equal modulo a page.
+// operator new without an alignment costs less, and glibc then uses freed memory again. Large
+// memory begins a little behind a page, as that of other libraries, for which memcpy is fastest.
 constexpr bool is_offset(std::size_t alignment) noexcept { return alignment <= 64; }
 
 // Functions, because nvcc does not compile noexcept lambdas to such pointers.

@@ -4,12 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <new>
 #include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
+#include <dlbridge/detail/owned_block.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/shared.hpp>
@@ -35,24 +35,10 @@ DLBRIDGE_INLINE managed_tensor lend_in(Managed& m, tensor_view const& view) noex
   return managed_tensor::adopt(&m);
 }
 
-// A managed struct and the owner that its deleter destroys.
 template <class Managed>
-struct lent_tensor {
-  Managed managed;
-  shared_tensor owner;
-
-  static managed_tensor make(shared_tensor const& owner, tensor_view const& view) {
-    auto* const result = new (std::nothrow) lent_tensor{Managed(), owner};
-    if (result == nullptr) {
-      raise_no_memory();
-    }
-    result->managed.manager_ctx = result;
-    result->managed.deleter = [](Managed* self) {
-      delete static_cast<lent_tensor*>(self->manager_ctx);
-    };
-    return lend_in(result->managed, view);
-  }
-};
+managed_tensor lend_in_block(shared_tensor const& owner, tensor_view const& view) {
+  return lend_in(owned_block<Managed, shared_tensor>::make(owner, 0)->managed, view);
+}
 }  // namespace detail
 
 /// Exports a view of a shared tensor.
@@ -84,10 +70,10 @@ inline managed_tensor lend(shared_tensor const& owner, tensor_view const& view, 
   if (kind == struct_kind::versioned) {
     DLManagedTensorVersioned* const reserved = owner.try_reserve();
     return reserved != nullptr ? detail::lend_in(*reserved, view)
-                               : detail::lent_tensor<DLManagedTensorVersioned>::make(owner, view);
+                               : detail::lend_in_block<DLManagedTensorVersioned>(owner, view);
   }
   detail::require_legacy(view.dtype(), view.flags(), policy);
-  return detail::lent_tensor<DLManagedTensor>::make(owner, view);
+  return detail::lend_in_block<DLManagedTensor>(owner, view);
 }
 
 }  // namespace DLBRIDGE_ABI

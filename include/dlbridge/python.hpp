@@ -7,8 +7,7 @@
 #include <dlbridge/python/call/cast.hpp>
 #include <dlbridge/python/call/def_dlpack.hpp>
 #include <dlbridge/python/call/def_fast.hpp>
-#include <dlbridge/python/call/or_buffer.hpp>
-#include <dlbridge/python/call/or_numbers.hpp>
+#include <dlbridge/python/call/or_other.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>

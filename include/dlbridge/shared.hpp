@@ -6,10 +6,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/detail/owned_block.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/view.hpp>
@@ -31,14 +31,13 @@ class shared_tensor {
   shared_tensor() noexcept = default;
   /// @param m The tensor, which this object owns from now on.
   /// @throws error null_data (m is empty), out_of_memory; the caller then still owns m.
-  explicit shared_tensor(managed_tensor&& m) : block_(block::make(std::move(m), 0)) {}
+  explicit shared_tensor(managed_tensor&& m) : block_(make(std::move(m), 0)) {}
   /// The same with copies of the shape and the strides, for a producer that changes those in its
   /// struct, as PyTorch does in Tensor.squeeze_().
   /// @param m As above.
   /// @param view A view of the tensor. Its shape and strides become the copies, which are valid as
   ///   long as any owner; without strides, they become those of row-major order.
-  shared_tensor(managed_tensor&& m, tensor_view& view)
-      : block_(block::make(std::move(m), static_cast<std::size_t>(view.rank()))) {
+  shared_tensor(managed_tensor&& m, tensor_view& view) : block_(make(std::move(m), view.rank())) {
     std::int64_t* const shape = block_->dims();
     std::int64_t* const strides = shape + view.rank();
     for (int i = 0; i < view.rank(); ++i) {
@@ -49,7 +48,7 @@ class shared_tensor {
   }
   shared_tensor(shared_tensor const& other) noexcept : block_(other.block_) {
     if (block_ != nullptr) {
-      block_->uses.fetch_add(block::owner, std::memory_order_relaxed);
+      block_->owner.uses.fetch_add(one_owner, std::memory_order_relaxed);
     }
   }
   shared_tensor(shared_tensor&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
@@ -59,7 +58,7 @@ class shared_tensor {
   }
   ~shared_tensor() {
     if (block_ != nullptr) {
-      block_->drop(block::owner);
+      drop(block_, one_owner);
     }
   }
 
@@ -68,7 +67,9 @@ class shared_tensor {
   /// @pre The object is not empty.
   /// @par Lifetime
   /// Valid as long as any owner.
-  managed_tensor const& get() const& noexcept DLBRIDGE_LIFETIMEBOUND { return block_->tensor; }
+  managed_tensor const& get() const& noexcept DLBRIDGE_LIFETIMEBOUND {
+    return block_->owner.tensor;
+  }
   managed_tensor const& get() const&& = delete;  // dangles: keep it in a variable
 
   /// Reserves the struct that the owners have in common for exports, so that an export needs no
@@ -79,51 +80,45 @@ class shared_tensor {
   /// @par Ownership
   /// The struct counts as an owner until its deleter runs.
   DLManagedTensorVersioned* try_reserve() const noexcept {
-    std::size_t uses = block_->uses.load(std::memory_order_relaxed);
-    if ((uses & block::lent) != 0 ||
-        !block_->uses.compare_exchange_strong(uses, uses + block::owner + block::lent,
-                                              std::memory_order_acquire)) {
+    std::atomic<std::size_t>& counter = block_->owner.uses;
+    std::size_t uses = counter.load(std::memory_order_relaxed);
+    if ((uses & lent) != 0 || !counter.compare_exchange_strong(uses, uses + one_owner + lent,
+                                                               std::memory_order_acquire)) {
       return nullptr;
     }
-    DLManagedTensorVersioned& m = block_->exported;
+    DLManagedTensorVersioned& m = block_->managed;
     m.manager_ctx = block_;
     m.deleter = [](DLManagedTensorVersioned* self) {
-      static_cast<block*>(self->manager_ctx)->drop(block::owner + block::lent);
+      drop(static_cast<block*>(self->manager_ctx), one_owner + lent);
     };
     return &m;
   }
 
  private:
-  struct block {
-    static constexpr std::size_t lent = 1;   // whether `exported` is reserved
-    static constexpr std::size_t owner = 2;  // for each owner
+  static constexpr std::size_t lent = 1;       // whether the struct of the block is reserved
+  static constexpr std::size_t one_owner = 2;  // for each owner
 
-    // With room for a shape and strides behind it.
-    static block* make(managed_tensor&& m, std::size_t rank) {
-      static_cast<void>(detail::require_owner(m));
-      void* const memory =
-          ::operator new(sizeof(block) + 2 * rank * sizeof(std::int64_t), std::nothrow);
-      if (memory == nullptr) {
-        raise(refusal(errc::out_of_memory, "memory to share a tensor", "none"));
-      }
-      return ::new (memory) block(std::move(m));
-    }
-    std::int64_t* dims() noexcept { return reinterpret_cast<std::int64_t*>(this + 1); }
-    void drop(std::size_t use) noexcept {
-      if (uses.fetch_sub(use, std::memory_order_acq_rel) == use) {
-        this->~block();
-        ::operator delete(this);
-      }
-    }
-
-    explicit block(managed_tensor&& m) noexcept : uses(owner), tensor(std::move(m)) {}
-
-    std::atomic<std::size_t> uses;
+  struct counted_tensor {
+    explicit counted_tensor(managed_tensor&& m) noexcept : tensor(std::move(m)) {}
     managed_tensor tensor;
-    union {  // the user of try_reserve sets it
-      DLManagedTensorVersioned exported;
-    };
+    std::atomic<std::size_t> uses{one_owner};
   };
+  using block = detail::owned_block<DLManagedTensorVersioned, counted_tensor>;
+
+  static block* make(managed_tensor&& m, int rank) {
+    static_cast<void>(detail::require_owner(m));
+    block* const made = block::try_make(std::move(m), rank);
+    if (made == nullptr) {
+      raise(refusal(errc::out_of_memory, "memory to share a tensor", "none"));
+    }
+    return made;
+  }
+  static void drop(block* from, std::size_t use) noexcept {
+    if (from->owner.uses.fetch_sub(use, std::memory_order_acq_rel) == use) {
+      delete from;
+    }
+  }
+
   block* block_ = nullptr;
 };
 

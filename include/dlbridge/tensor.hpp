@@ -16,7 +16,7 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/types/conversion.hpp>
+#include <dlbridge/types/conversion_rules.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {

@@ -49,12 +49,9 @@ inline bool has_addressable_reach(DLTensor const& t) noexcept {
 // than their number.
 DLBRIDGE_LOCAL inline constexpr std::int64_t no_steps[8] = {};
 
-// Whether the memory has a moderate size and an address in the lower half: the rank is at most 8,
-// no extent is 0, and extents, strides, the byte offset, the number of elements and the sum of
-// extent * stride, which exceeds their reach, are from 0 to 2^31 - 1. Nearly every tensor passes
-// this test, so it has few instructions: the bitwise or of all these numbers is compared once. No
-// product of such numbers wraps, and their sum is below 2^31 * (2^31 + 7), so numbers that wrap
-// follow one that is too large.
+// Whether the memory is in the lower half of the addresses, the rank is at most 8, no extent is 0,
+// and extents, strides, offset, count and reach are all below 2^31. No sum or product of such
+// numbers wraps. Nearly every tensor passes: the bitwise or of all numbers is compared once.
 // RowMajor: whether the elements must be compact in row-major order as well.
 template <bool RowMajor = false>
 DLBRIDGE_INLINE bool is_ordinary_memory(DLTensor const& t) noexcept {

@@ -286,8 +286,16 @@ class Tensor:
     def __bool__(self) -> bool: ...
     def __int__(self) -> int: ...
     def __float__(self) -> float: ...
-    def __complex__(self) -> complex: ...
-    def __format__(self, format: str, /) -> str: ...
+    def __complex__(self) -> complex:
+        """Return the only element as a complex. Errors as item."""
+    def __format__(self, format: str, /) -> str:
+        """Format the element of a 0-d tensor; str(t) without a format.
+
+        Raises
+        ------
+        TypeError
+            If the tensor is not 0-d, and format is not empty.
+        """
     def __index__(self) -> int: ...
     def to(
         self, device: DeviceLike, *, stream: StreamLike = None, copy: bool | None = None
@@ -340,9 +348,14 @@ class Tensor:
             If the CPU cannot read the memory.
         """
     @property
-    def __array_interface__(self) -> dict[str, Any]: ...
+    def __array_interface__(self) -> dict[str, Any]:
+        """Version 3 of NumPy's array interface; absent unless the CPU can read the memory."""
     @property
-    def __numpy_dtype__(self) -> Any: ...
+    def __numpy_dtype__(self) -> Any:
+        """The numpy.dtype of the elements, which NumPy 2.4 and later look up.
+
+        Absent where NumPy has none.
+        """
     def _repr_html_(self) -> str:
         """Return a picture of the memory, for notebooks."""
     def __dlpack__(
@@ -352,9 +365,62 @@ class Tensor:
         max_version: tuple[int, int] | None = None,
         dl_device: tuple[SupportsIndex | Enum, SupportsIndex] | None = None,
         copy: bool | None = None,
-    ) -> CapsuleType: ...
-    def __dlpack_device__(self) -> tuple[int, int]: ...
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any: ...
+    ) -> CapsuleType:
+        """Return a capsule with this tensor, as the array API 2023.12 specifies.
+
+        Parameters
+        ----------
+        stream : int or object, optional
+            The stream of the consumer, which is ordered after the tensor's own. By default the
+            default stream of the device; -1 for no order.
+        max_version : tuple of int, optional
+            The highest DLPack version that the consumer supports. The struct is versioned from
+            (1, 0) on, else legacy.
+        dl_device : tuple of int, optional
+            The device of the result. By default the device of the tensor.
+        copy : bool, optional
+            True for a copy, False to forbid one. By default only a change of device may copy.
+
+        Returns
+        -------
+        capsule
+            A PyCapsule, which keeps the memory alive on its own.
+
+        Raises
+        ------
+        BufferError
+            If the tensor cannot be exported as requested: read-only memory as a legacy struct, or
+            a device to which it cannot be copied.
+        CopyForbiddenError
+            If `copy` is False and a copy is required.
+        ValueError
+            If an argument has an invalid value.
+        TypeError
+            If a keyword is unknown.
+        RuntimeError
+            If the driver of a device is missing or fails.
+        """
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return the device as a pair (device type, device id) of int."""
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Return a NumPy array on the same memory.
+
+        Parameters
+        ----------
+        dtype : numpy.dtype, optional
+            The dtype to which the elements are converted.
+        copy : bool, optional
+            As for numpy.array.
+
+        Returns
+        -------
+        numpy.ndarray
+
+        Raises
+        ------
+        BufferError
+            If the CPU cannot read the memory, or neither NumPy nor ml_dtypes has the dtype.
+        """
     def synchronize(self) -> None:
         """Block this thread until the elements are ready.
 
@@ -386,14 +452,29 @@ class Tensor:
             If the memory belongs to another library, or stream has an invalid value.
         """
     @property
-    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3 of the CUDA Array Interface; absent unless the memory is CUDA's."""
     __dlpack_c_exchange_api__: ClassVar[Any]
     """The exchange table of DLPack 1.3, in a capsule."""
     __dlbridge_tensor__: ClassVar[Any]
     """A capsule by which functions of extensions recognize the class."""
-    def __cuda_stream__(self) -> tuple[int, int]: ...
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """Return (0, handle) of the stream on which the elements are ready.
+
+        The protocol of cuda.core; absent unless the memory is CUDA's.
+        """
     def __buffer__(self, flags: int, /) -> memoryview: ...
-    def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[Any, ...]: ...
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[Any, ...]:
+        """Support pickle for tensors in host memory.
+
+        From protocol 5 on the bytes are an out-of-band buffer. The tensor is copied only if
+        it is not compact.
+
+        Raises
+        ------
+        TypeError
+            If the CPU cannot read the memory.
+        """
 
 def from_dlpack(
     x: SupportsDLPack | CapsuleType,

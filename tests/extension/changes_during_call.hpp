@@ -20,16 +20,17 @@ namespace changes_during_call {
 using dlbridge::any_argument;
 using dlbridge::any_tensor;
 using dlbridge::argument;
+using dlbridge::buffers;
 using dlbridge::convert;
 using dlbridge::managed_tensor;
-using dlbridge::or_buffer;
-using dlbridge::or_numbers;
+using dlbridge::numbers;
+using dlbridge::or_other;
 using dlbridge::tensor;
 using dlbridge::tensor_span;
 using dlbridge::tensor_view;
 
 // A number or a producer, whose Python code runs after the first argument was imported.
-using later = or_numbers<convert<double>>;
+using later = or_other<convert<double>, numbers>;
 
 /// Reads every element of a tensor of float64, float32 or uint8.
 inline double sum_of(tensor_view const& x, int dimension, std::int64_t at) {
@@ -126,17 +127,16 @@ void add(Bind bind) {
   add_tensor<any_argument>(bind, "any_argument");
   add_tensor<managed_tensor>(bind, "managed_tensor");
   add_tensor<convert<double>>(bind, "convert");
-  add_tensor<or_numbers<tensor_span<double const>>>(bind, "or_numbers_span");
-  add_tensor<or_numbers<convert<double>>>(bind, "or_numbers_convert");
-  add_tensor<or_buffer<tensor_span<double const>>>(bind, "or_buffer_span");
-  add_tensor<or_buffer<argument<double const>>>(bind, "or_buffer_argument");
-  add_tensor<or_numbers<or_buffer<convert<double>>>>(bind, "or_numbers_or_buffer");
+  add_tensor<or_other<tensor_span<double const>, numbers>>(bind, "or_numbers_span");
+  add_tensor<or_other<convert<double>, numbers>>(bind, "or_numbers_convert");
+  add_tensor<or_other<tensor_span<double const>, buffers>>(bind, "or_buffer_span");
+  add_tensor<or_other<argument<double const>, buffers>>(bind, "or_buffer_argument");
+  add_tensor<or_other<convert<double>>>(bind, "or_numbers_or_buffer");
   add_tensor<std::optional<tensor_span<double const>>>(bind, "optional_span");
   add_tensor<std::optional<tensor<double const>>>(bind, "optional_tensor");
   add_container<std::vector<tensor_span<double const>>>(bind, "vector_of_spans");
   add_container<std::vector<tensor<double const>>>(bind, "vector_of_tensors");
-  add_container<std::vector<or_numbers<convert<double>>>>(bind, "vector_of_or_numbers");
-  add_container<std::vector<std::vector<argument<double const>>>>(bind, "nested_vector");
+  add_container<std::vector<or_other<convert<double>, numbers>>>(bind, "vector_of_or_numbers");
   add_container<std::array<tensor<double const>, 2>>(bind, "array_of_two");
   add_container<std::tuple<tensor<double const>, later>>(bind, "tuple_of_two");
   add_container<std::map<std::string, any_tensor>>(bind, "map_of_any");

@@ -50,12 +50,6 @@ double total_of_either(either const& x) {
                                          : -static_cast<double>(std::get<integers>(x).extent(0));
 }
 
-// A class to which pybind11 converts numbers implicitly.
-struct unit {
-  explicit unit(double length) : size(length) {}
-  double size;
-};
-
 // Binds a function by def and by plain pybind11.
 template <class F>
 void add(binder& functions, char const* name, F function) {
@@ -66,24 +60,20 @@ void add(binder& functions, char const* name, F function) {
 }  // namespace
 
 void add_containers(py::module_& m) {
-  py::class_<unit>(m, "Unit").def(py::init<double>());
-  py::implicitly_convertible<double, unit>();
   dlbridge::def(
-      m, "total_in_units",
-      [](std::vector<std::pair<span, unit>> const& all, int times) {
+      m, "total_of_all",
+      [](std::vector<span> const& all, int times) {
         double sum = 0;
-        for (auto const& [x, of] : all) {
-          sum += total(x) * of.size * times;
+        for (span const& each : all) {
+          sum += total(each) * times;
         }
         return sum;
       },
       py::arg("all"), py::arg("times"));
-  dlbridge::def(
-      m, "length_of_name", [](std::pair<span, std::wstring> const& x) { return x.second.size(); },
-      py::arg("x"));
   binder functions(m);
   add(functions, "totals", [](std::vector<span> const& x) { return totals(x); });
-  add(functions, "total_of_numbers", [](dlbridge::or_numbers<span> const& x) { return total(x); });
+  add(functions, "total_of_numbers",
+      [](dlbridge::or_other<span, dlbridge::numbers> const& x) { return total(x); });
   add(functions, "totals_of_nested", [](std::vector<std::vector<span>> const& x) {
     std::vector<double> result;
     for (std::vector<span> const& each : x) {

@@ -50,8 +50,8 @@ void add(Bind bind) {
   bind("write_after", [](writable x, span) { x(x.count() - 1) = 1; }, "x", "y");
   bind("extent_after", [](int, int, int) { return std::int64_t{0}; }, "x", "y", "z");
   bind(
-      "extent_in_tuple",
-      [](std::tuple<span, std::vector<double>> const& x) { return std::get<0>(x).extent(0); }, "x");
+      "extent_in_tuple", [](std::tuple<span, span> const& x) { return std::get<0>(x).extent(0); },
+      "x");
   bind("tensor_or_number", [](vector<float> const& x) { return x.count(); }, "x");
   bind("tensor_or_number", [](double) { return std::int64_t{-1}; }, "x");
 }

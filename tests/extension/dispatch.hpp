@@ -22,8 +22,7 @@
 #include <dlbridge/dlbridge.hpp>
 #include <dlbridge/python/call/argument.hpp>
 #include <dlbridge/python/call/member_view.hpp>
-#include <dlbridge/python/call/or_buffer.hpp>
-#include <dlbridge/python/call/or_numbers.hpp>
+#include <dlbridge/python/call/or_other.hpp>
 
 namespace dispatch {
 using shape = dlbridge::shape<dlbridge::dynamic_extent>;
@@ -161,7 +160,6 @@ void add_functions(Bind bind) {
         return dlbridge::build(dlbridge::borrow(values));
       },
       "like");
-  bind("of_floats", [](std::map<float, span<float>> const& x) { return x.size(); }, "x");
   bind(
       "legacy_capsule",
       [](dlbridge::managed_tensor x) {
@@ -169,19 +167,9 @@ void add_functions(Bind bind) {
       },
       "x");
   bind(
-      "set_or_tensors",
-      [](std::variant<std::set<int>, std::vector<owned<float>>> const& x) { return x.index(); },
-      "x");
-  bind(
       "kinds_of_elements",
-      [](std::tuple<owned<float>, bool, char> x) {
-        return std::pair<bool, char>(std::get<1>(x), std::get<2>(x));
-      },
-      "x");
-  bind(
-      "rows_of",
-      [](std::variant<std::vector<std::vector<double>>, owned<double>> const& x) {
-        return x.index() == 0 ? std::get<0>(x).at(0).size() : std::size_t{99};
+      [](std::tuple<owned<float>, bool, std::string> x) {
+        return std::pair<bool, std::string>(std::get<1>(x), std::get<2>(x));
       },
       "x");
   bind(
@@ -206,10 +194,7 @@ void add_functions(Bind bind) {
   bind("small", [](std::uint8_t n, span<float>) { return n; }, "n", "x");
   bind(
       "numbers_or_buffer",
-      [](dlbridge::or_buffer<dlbridge::or_numbers<span<std::uint8_t>>> const& x) {
-        return x.extent(0);
-      },
-      "x");
+      [](dlbridge::or_other<span<std::uint8_t>> const& x) { return x.extent(0); }, "x");
   bind("float_or_span", [](std::variant<float, span<float>> const& x) { return x.index(); }, "x");
   bind("has_row", [](std::pair<span<float>, row> const&) { return true; }, "x");
   bind(
@@ -228,6 +213,8 @@ void add_functions(Bind bind) {
   bind("exact_first", [](bool) { return "bool"; }, "x");
   bind("exact_first", [](double) { return "number"; }, "x");
   bind("exact_first", [](span<float>) { return "float32"; }, "x");
+  bind("converted_or_any", [](dlbridge::convert<double>) { return "converted"; }, "x");
+  bind("converted_or_any", [](dlbridge::any_tensor) { return "any"; }, "x");
   add_before_tensor<std::optional<double>>(bind, "optional_first");
   add_before_tensor<std::complex<double>>(bind, "complex_first");
   add_before_tensor<std::variant<double, std::string>>(bind, "variant_first");

@@ -29,7 +29,6 @@ using namespace nb::literals;
 void add_dispatch(nb::module_& m);
 
 namespace {
-struct unbound {};
 // A class with virtual functions, and what nanobind creates for its subclasses in Python.
 struct virtual_class {
   explicit virtual_class(dispatch::span<float>) {}
@@ -110,12 +109,6 @@ void add_dispatch(nb::module_& m) {
       m, "with_defaults", [](dispatch::span<float>, std::string const&) { return 2; }, "x"_a,
       "y"_a = "a");
   dlbridge::def(
-      m, "counted_pairs",
-      [](std::vector<std::pair<dispatch::counted*, dispatch::span<float>>> const& x) {
-        return x.size();
-      },
-      "x"_a);
-  dlbridge::def(
       m, "cargo_or_span",
       [](std::variant<dispatch::cargo*, dispatch::span<float>> const& x) { return x.index(); },
       "x"_a);
@@ -126,12 +119,6 @@ void add_dispatch(nb::module_& m) {
   dlbridge::def(
       m, "none_or_tensor",
       [](std::variant<std::monostate, dispatch::owned<float>, dispatch::owned<double>> const& x) {
-        return x.index();
-      },
-      "x"_a);
-  dlbridge::def(
-      m, "iterator_or_tensors",
-      [](std::variant<nb::iterator, std::vector<dispatch::owned<float>>> const& x) {
         return x.index();
       },
       "x"_a);
@@ -178,11 +165,4 @@ void add_dispatch(nb::module_& m) {
         return dispatch::window{nullptr};
       },
       "x"_a, nb::keep_alive<0, 1>());
-
-  dlbridge::def(
-      m, "with_unbound",
-      [](dispatch::owned<float> x) {
-        return std::pair<dispatch::owned<float>, unbound>(std::move(x), unbound{});
-      },
-      "x"_a);
 }

@@ -161,15 +161,6 @@ void add_dispatch(py::module_& m) {
       [](dispatch::span<float>, py::args const&, dispatch::span<float>, py::kwargs const&) {},
       py::arg("x"), py::arg("y"));
   dlbridge::def(
-      packs, "iterator_or_tensors",
-      [](std::variant<py::typing::Iterator<py::object>, std::vector<dispatch::owned<float>>> const&
-             x) { return x.index(); },
-      py::arg("x"));
-  dlbridge::def(
-      packs, "text_of_bytes",
-      [](std::pair<dispatch::owned<float>, std::string> const& x) { return x.second; },
-      py::arg("x"));
-  dlbridge::def(
       packs, "unconverted", [](std::multimap<int, float> const&, dispatch::span<float>) {},
       py::arg("x"), py::arg("y"));
   dlbridge::def(
@@ -180,9 +171,6 @@ void add_dispatch(py::module_& m) {
   py::class_<strict>(m, "Strict").def(py::init<>());
   dlbridge::def(m, "strict_first", [](strict const&) { return "strict"; }, py::arg("x"));
   dlbridge::def(m, "strict_first", [](dispatch::span<float>) { return "float32"; }, py::arg("x"));
-  dlbridge::def(
-      m, "row_and_tensor", [](std::pair<dispatch::row const*, dispatch::span<float>> const&) {},
-      py::arg("x"));
   dlbridge::def(
       m, "none_or_class",
       [](std::pair<dispatch::span<float>, dispatch::row> const&) { return "class"; }, py::arg("x"));

@@ -90,7 +90,7 @@ auto smoothed(numbers x) {
 // [/convert]
 
 // [lists]
-double mean(dlbridge::or_numbers<numbers> const& x) {  // the items of a list are copied
+double mean(dlbridge::or_other<numbers> const& x) {  // the items of a list are copied
   double sum = 0;
   for (std::int64_t i = 0; i < x.extent(0); ++i) {
     sum += x(i);
@@ -134,7 +134,7 @@ auto identity(std::int64_t n) {
 // [/created]
 
 // [vectorized]
-using operand = dlbridge::or_numbers<dlbridge::convert<double>>;  // of any rank; or a number
+using operand = dlbridge::or_other<dlbridge::convert<double>>;  // of any rank; or a number
 using rows = dlbridge::tensor<double, dlbridge::dynamic_rank, dlbridge::row_major>;
 
 auto hypotenuse(operand const& x, operand const& y) {

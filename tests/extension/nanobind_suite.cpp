@@ -18,11 +18,12 @@ using namespace nb::literals;
 
 namespace {
 
+using dlbridge::buffers;
 using dlbridge::column_major;
 using dlbridge::compact;
 using dlbridge::convert;
 using dlbridge::dynamic_extent;
-using dlbridge::or_buffer;
+using dlbridge::or_other;
 using dlbridge::row_major;
 using dlbridge::shape;
 using dlbridge::tensor_span;
@@ -30,7 +31,7 @@ using vector = shape<dynamic_extent>;
 using matrix = shape<dynamic_extent, dynamic_extent>;
 using complex = std::complex<float>;
 
-using any = or_buffer<dlbridge::any_tensor>;  // any tensor, or any buffer of Python
+using any = or_other<dlbridge::any_tensor, buffers>;  // any tensor, or any buffer of Python
 using optional = std::optional<any>;
 
 std::int64_t item_bytes(any const& x) { return x.dtype().bits / 8; }
@@ -91,7 +92,7 @@ void add_constraints(nb::module_& m) {
   m.def("noop_2d_f_contig", [](tensor_span<float, matrix, column_major>) {});
   m.def("pass_float32", [](tensor_span<float>) {}, "array"_a);
   m.def("pass_float32_const", [](tensor_span<float const>) {}, "array"_a);
-  m.def("pass_complex64", [](or_buffer<tensor_span<complex>>) {}, "array"_a);
+  m.def("pass_complex64", [](or_other<tensor_span<complex>, buffers>) {}, "array"_a);
   m.def("pass_complex64_const", [](tensor_span<complex const>) {}, "array"_a);
   m.def("pass_uint32", [](tensor_span<std::uint32_t>) {}, "array"_a);
   m.def("pass_bool", [](tensor_span<bool>) {}, "array"_a);
@@ -126,8 +127,8 @@ bool check_to_write(dlbridge::tensor_view const& x) {
   tensor_span<double const, vector> const same(x);
   return check_to_read(x) && same(1) == 1.414214;
 }
-using to_read = or_buffer<tensor_span<double const, vector>>;
-using to_write = or_buffer<tensor_span<double, vector>>;
+using to_read = or_other<tensor_span<double const, vector>, buffers>;
+using to_write = or_other<tensor_span<double, vector>, buffers>;
 bool check_elements(to_write const& x) {
   tensor_span<double, vector> const view(x);
   x(2) = 2.718282;
@@ -166,7 +167,7 @@ void fill(Span const& x) {
   for_each_index(x, [&](auto i, auto j) { x(i, j) = static_cast<float>(i * 10 + j); });
 }
 template <class T>
-void count_up(or_buffer<tensor_span<T, shape<10>>> const& x) {
+void count_up(or_other<tensor_span<T, shape<10>>, buffers> const& x) {
   for (std::int64_t i = 0; i < x.extent(0); ++i) {
     x(i) = static_cast<T>(i);
   }

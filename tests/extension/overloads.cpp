@@ -45,7 +45,7 @@ void add_overloads(py::module_& m) {
         scope, "extent", [](vector<double> const& x) { return x.extent(0); }, py::arg("x"));
   });
   m.def("add_overload_to_pybind11_function", [](py::module_ scope) {
-    scope.attr("occupied") = py::cpp_function([] {});
+    scope.def("occupied", [] {});
     dlbridge::def(scope, "occupied", [](vector<float> const&) {});
   });
 

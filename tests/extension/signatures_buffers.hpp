@@ -1,4 +1,4 @@
-// Functions of tests of or_buffer: parameters that also accept Python buffers.
+// Functions of tests of or_other<P, buffers>: parameters that also accept Python buffers.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -13,20 +13,21 @@
 
 namespace signatures {
 
-using dlbridge::or_buffer;
-using bytes = or_buffer<tensor_span<std::uint8_t const, vector>>;
+using dlbridge::buffers;
+using dlbridge::or_other;
+using bytes = or_other<tensor_span<std::uint8_t const, vector>, buffers>;
 
-// [or_buffer]
+// [buffers]
 // The checksum of an array of bytes, or of bytes, a bytearray, a memoryview, an mmap.
-inline std::int64_t checksum(
-    dlbridge::or_buffer<dlbridge::tensor_span<std::uint8_t const, vector>> const& x) {
+inline std::int64_t checksum(dlbridge::or_other<dlbridge::tensor_span<std::uint8_t const, vector>,
+                                                dlbridge::buffers> const& x) {
   std::int64_t sum = 0;
   for (std::int64_t i = 0; i < x.extent(0); ++i) {
     sum = (31 * sum + x(i)) % 65521;
   }
   return sum;
 }
-// [/or_buffer]
+// [/buffers]
 
 template <class Add>
 void add_buffers(Add&& add) {
@@ -34,7 +35,7 @@ void add_buffers(Add&& add) {
   add("sum_bytes", [](bytes const& x) { return total(x); }, "x");
   add(
       "double_all",
-      [](or_buffer<tensor_span<double, vector>> const& x) {
+      [](or_other<tensor_span<double, vector>, buffers> const& x) {
         for (std::int64_t i = 0; i < x.extent(0); ++i) {
           x(i) *= 2;
         }
@@ -42,13 +43,15 @@ void add_buffers(Add&& add) {
       "x");
   add(
       "count_bits",
-      [](or_buffer<dlbridge::any_tensor> const& x) { return x.view().count() * x.dtype().bits; },
+      [](or_other<dlbridge::any_tensor, buffers> const& x) {
+        return x.view().count() * x.dtype().bits;
+      },
       "x");
-  add("same_buffer", [](or_buffer<dlbridge::any_tensor> x) { return x; }, "x");
-  add("kept_buffer", [](or_buffer<dlbridge::managed_tensor> x) { return x; }, "x");
+  add("same_buffer", [](or_other<dlbridge::any_tensor, buffers> x) { return x; }, "x");
+  add("kept_buffer", [](or_other<dlbridge::managed_tensor, buffers> x) { return x; }, "x");
   add(
       "double_buffer",
-      [](or_buffer<argument<double const, vector>> const& x) {
+      [](or_other<argument<double const, vector>, buffers> const& x) {
         auto out = x.empty_like<double>();
         for (std::int64_t i = 0; i < x.extent(0); ++i) {
           out(i) = 2 * x(i);
@@ -58,7 +61,7 @@ void add_buffers(Add&& add) {
       "x");
   add(
       "sum_converted_buffer",
-      [](or_buffer<dlbridge::convert<float, vector>> const& x) { return total(x); }, "x");
+      [](or_other<dlbridge::convert<float, vector>, buffers> const& x) { return total(x); }, "x");
   add("sum_buffer_or_zero", [](std::optional<bytes> const& x) { return x ? total(*x) : 0; }, "x");
   add(
       "sum_buffers",
@@ -79,7 +82,7 @@ void add_buffers(Add&& add) {
   using named = shape<dlbridge::named<'n'>>;
   add(
       "count_both",
-      [](or_buffer<tensor_span<std::uint8_t const, named>> const& x,
+      [](or_other<tensor_span<std::uint8_t const, named>, buffers> const& x,
          tensor_span<float const, named> y) { return x.count() + y.count(); },
       "x", "y");
 }

@@ -34,31 +34,11 @@ void add_containers(Add&& add) {
   add("sum_list", [](std::vector<borrowed> const& xs) { return total_of(totals(xs)); }, "xs");
   add("sum_owned_list", [](std::vector<owned> xs) { return total_of(totals(xs)); }, "xs");
   add(
-      "sum_nested",
-      [](std::vector<std::vector<borrowed>> const& xs) {
-        double sum = 0;
-        for (auto const& each : xs) {
-          sum += total_of(totals(each));
-        }
-        return sum;
-      },
-      "xs");
-  add(
       "sum_dict",
       [](std::map<std::string, borrowed> const& xs) {
         double sum = 0;
         for (auto const& [name, each] : xs) {
           sum += total(each) * static_cast<double>(name.size());
-        }
-        return sum;
-      },
-      "xs");
-  add(
-      "sum_dict_of_lists",
-      [](std::map<std::string, std::vector<owned>> const& xs) {
-        double sum = 0;
-        for (auto const& [name, each] : xs) {
-          sum += total_of(totals(each));
         }
         return sum;
       },
@@ -223,9 +203,6 @@ void add_container_results(Add&& add) {
       },
       "x");
   add("same_list", [](std::vector<owned> xs) { return xs; }, "xs");
-  add(
-      "same_nested", [](std::map<std::string, std::vector<std::optional<owned>>> xs) { return xs; },
-      "xs");
 }
 
 }  // namespace signatures

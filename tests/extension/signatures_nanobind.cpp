@@ -68,7 +68,7 @@ void add_more_conversions(nb::module_& m) {
 // Parameters that accept buffers, by plain nanobind and in overloads.
 void add_more_buffers(nb::module_& m) {
   using namespace signatures;
-  using doubles = or_buffer<tensor_span<double const>>;
+  using doubles = or_other<tensor_span<double const>, dlbridge::buffers>;
   m.def("plain_sum_bytes", [](bytes x) { return total(x); }, nb::arg("x"));
   m.def(
       "plain_sum_bytes_or_zero", [](std::optional<bytes> const& x) { return x ? total(*x) : 0; },
@@ -80,13 +80,14 @@ void add_more_buffers(nb::module_& m) {
 // Parameters that accept numbers, by plain nanobind and in overloads.
 void add_more_numbers(nb::module_& m) {
   using namespace signatures;
-  using integers = or_numbers<tensor_span<std::int64_t const, vector>>;
+  using integers = or_other<tensor_span<std::int64_t const, vector>, dlbridge::numbers>;
   m.def("plain_sum_numbers", [](numbers const& x) { return total(x); }, nb::arg("x"));
   dlbridge::def(m, "kind_of_list", [](integers const&) { return "integers"; }, nb::arg("x"));
   dlbridge::def(m, "kind_of_list", [](numbers const&) { return "numbers"; }, nb::arg("x"));
   dlbridge::def(
       m, "add_to_rows",
-      [](argument<float const, matrix> x, or_numbers<dlbridge::convert<float>> const& y) {
+      [](argument<float const, matrix> x,
+         or_other<dlbridge::convert<float>, dlbridge::numbers> const& y) {
         auto out = x.empty_like();
         auto const other = dlbridge::broadcast_to<float, matrix>(y, x);
         for (std::int64_t i = 0; i < x.extent(0); ++i) {

@@ -1,5 +1,5 @@
-// Functions of tests of or_numbers: parameters that also accept numbers, and lists of them.
-// SPDX-License-Identifier: BSD-3-Clause
+// Functions of tests of or_other<P, numbers>: parameters that also accept numbers, and lists of
+// them. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@
 
 namespace signatures {
 
-using dlbridge::or_numbers;
-using numbers = or_numbers<dlbridge::convert<double, vector>>;
+using dlbridge::or_other;
+using numbers = or_other<dlbridge::convert<double, vector>, dlbridge::numbers>;
 
-// [or_numbers]
+// [numbers]
 // Of an array of any real dtype, a list, a tuple, a range.
-inline auto running_mean(dlbridge::or_numbers<dlbridge::convert<double, vector>> const& x) {
+inline auto running_mean(
+    dlbridge::or_other<dlbridge::convert<double, vector>, dlbridge::numbers> const& x) {
   auto out = x.empty_like();
   double sum = 0;
   for (std::int64_t i = 0; i < x.extent(0); ++i) {
@@ -27,15 +28,15 @@ inline auto running_mean(dlbridge::or_numbers<dlbridge::convert<double, vector>>
   }
   return out;
 }
-// [/or_numbers]
+// [/numbers]
 
 template <class Add>
 void add_numbers(Add&& add) {
   add("running_mean", [](numbers const& x) { return running_mean(x); }, "x");
   add(
       "negated",
-      [](or_numbers<dlbridge::convert<double, dlbridge::dynamic_rank, dlbridge::row_major>> const&
-             x) {
+      [](or_other<dlbridge::convert<double, dlbridge::dynamic_rank, dlbridge::row_major>,
+                  dlbridge::numbers> const& x) {
         auto out = x.empty_like();
         for (std::int64_t i = 0; i < x.count(); ++i) {
           out.data()[i] = -x.data()[i];
@@ -45,10 +46,13 @@ void add_numbers(Add&& add) {
       "x");
   add(
       "copied_numbers",
-      [](or_numbers<dlbridge::tensor<float const, dlbridge::dynamic_rank>> x) { return x; }, "x");
+      [](or_other<dlbridge::tensor<float const, dlbridge::dynamic_rank>, dlbridge::numbers> x) {
+        return x;
+      },
+      "x");
   add(
       "sum_points",
-      [](or_numbers<tensor_span<float const, points>> const& x) {
+      [](or_other<tensor_span<float const, points>, dlbridge::numbers> const& x) {
         double sum = 0;
         for (std::int64_t i = 0; i < x.extent(0); ++i) {
           sum += static_cast<double>(x(i, 0) + 10 * x(i, 1) + 100 * x(i, 2));
@@ -58,13 +62,14 @@ void add_numbers(Add&& add) {
       "x");
   add(
       "sum_columns",
-      [](or_numbers<tensor_span<float const, matrix, dlbridge::column_major>> const& x) {
+      [](or_other<tensor_span<float const, matrix, dlbridge::column_major>,
+                  dlbridge::numbers> const& x) {
         return static_cast<double>(x.data()[0] + 10 * x.data()[1]);  // of one column
       },
       "x");
   add(
       "count_true",
-      [](or_numbers<tensor_span<bool const, vector>> const& x) {
+      [](or_other<tensor_span<bool const, vector>, dlbridge::numbers> const& x) {
         std::int64_t count = 0;
         for (std::int64_t i = 0; i < x.extent(0); ++i) {
           count += x(i) ? 1 : 0;
@@ -74,13 +79,13 @@ void add_numbers(Add&& add) {
       "x");
   add(
       "sum_indices",
-      [](or_numbers<dlbridge::convert<std::int64_t, vector>> const& x) { return total(x); }, "x");
-  add(
-      "sum_bytes_or_numbers",
-      [](or_numbers<dlbridge::or_buffer<tensor_span<std::uint8_t const, vector>>> const& x) {
+      [](or_other<dlbridge::convert<std::int64_t, vector>, dlbridge::numbers> const& x) {
         return total(x);
       },
       "x");
+  add(
+      "sum_bytes_or_numbers",
+      [](or_other<tensor_span<std::uint8_t const, vector>> const& x) { return total(x); }, "x");
   add(
       "sum_numbers_or_zero", [](std::optional<numbers> const& x) { return x ? total(*x) : 0; },
       "x");
@@ -102,10 +107,10 @@ void add_numbers(Add&& add) {
       "x");
   add(
       "weigh_numbers",
-      [](or_numbers<tensor_span<double const, shape<dlbridge::named<'n'>>>> const& x,
-         or_numbers<tensor_span<double const, shape<dlbridge::named<'n'>>>> const& y) {
-        return total(x) + 10 * total(y);
-      },
+      [](or_other<tensor_span<double const, shape<dlbridge::named<'n'>>>, dlbridge::numbers> const&
+             x,
+         or_other<tensor_span<double const, shape<dlbridge::named<'n'>>>, dlbridge::numbers> const&
+             y) { return total(x) + 10 * total(y); },
       "x", "y");
 }
 

@@ -12,7 +12,7 @@
 
 #include <dlbridge/bridges/std.hpp>
 #include <dlbridge/dlbridge.hpp>
-#include <dlbridge/python/call/binding/class_operations.hpp>
+#include <dlbridge/python/call/def_dlpack.hpp>
 
 namespace visible {
 // Owns its elements, and moves them when it grows.

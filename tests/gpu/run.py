@@ -7,8 +7,8 @@
 
 It runs in the environment of the interpreter, whose libraries the proof uses, and installs nothing
 there. It needs neither a network nor nox nor pip if that environment has NumPy and, unless there is
-a wheel, scikit-build-core, CMake, ninja, and any package that contains dlpack.h. What is missing it
-takes from the tools of the other sessions, which it installs by network.
+a wheel, scikit-build-core, pybind11, CMake, ninja, and any package that contains dlpack.h. What is
+missing it takes from the tools of the other sessions, which it installs by network.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FOLDER = machine.STATE / "gpu"
 TOTAL = 585  # seconds for everything; a GPU is often lent for ten minutes
 OLDEST = (1, 0)  # version of dlpack.h
 # What the environment of the interpreter must have for a build, by the names of the modules.
-NEEDED = ("scikit_build_core",)
+NEEDED = ("scikit_build_core", "pybind11")
 PROGRAMS = ("cmake", "ninja")
 
 

@@ -6,7 +6,8 @@
     check.py INCLUDE_DIR [MORE] --map CONTRIBUTING.md --write     writes the map
     check.py INCLUDE_DIR [MORE] --figures                  files, lines and arrows of each folder
 
-MORE is a folder of headers that are not installed. Those of INCLUDE_DIR include none of them.
+MORE is a folder of headers that are not installed, the layer `module`. Those of INCLUDE_DIR include
+none of them.
 Each header begins with one sentence. FOLDERS names the layer of the headers in a folder. A header
 outside of these, or of another layer, states its own in a second line, `// layer: NAME`. A header
 includes headers of its own layer, without a circle, and of the layers below. An umbrella header,
@@ -36,9 +37,10 @@ LAYERS = {
     "interpreter": "Python.h, exceptions, capsules; what Python values mean",
     "import": "from a Python object to a managed tensor",
     "export": "from a managed tensor to a capsule, a buffer or an exchange table",
-    "python_tensor": "the Python type `dlbridge.Tensor` and the functions of the module",
+    "python_tensor": "the Python type of the results of an extension",
     "call": "arguments, results, refusals and overloads of compiled functions",
     "bindings": "pybind11 and nanobind: casters, `def`, `def_dlpack`",
+    "module": "what only the package's module has: its Tensor and its functions",
 }
 
 # The layer of a folder of include/dlbridge and of the folders in it. The headers outside of these
@@ -75,6 +77,7 @@ FOREIGN = {
 # Python.h, and the system's headers.
 EXCEPTIONS = {
     "python/api.hpp": {"Python.h"},
+    "python/detail/docstrings.hpp": {"docstrings.inc"},  # which CMake writes
     "thread_exit.hpp": {"unistd.h"},
     "host_memory.hpp": {"sys/mman.h"},
     "detail/copy_registers.hpp": {"cpuid.h"},
@@ -97,7 +100,7 @@ STANDARD = re.compile(r"[a-z_]+$")  # <vector>, <type_traits>; C headers are spe
 PLAIN_CALLS = re.compile(
     r"""_?Py( \w+_(Check|CheckExact|GET_ITEM|GET_LENGTH|GET_SIZE|GET_BUFFER|SET_ITEM|AS_STRING)
     | Long_From\w+ | Bool_FromLong | Float_(FromDouble | AS_DOUBLE) | _(SET_)?TYPE | _X?INCREF
-    | _IsInitialized | _?_IsFinalizing | _atomic_load_(uint | ptr)_relaxed
+    | _SIZE | _IsInitialized | _?_IsFinalizing | _atomic_load_(uint | ptr)_relaxed
     | Err_(Occurred | ExceptionMatches | GivenExceptionMatches | GetRaisedException | Fetch)
     | Type_HasFeature | ThreadState_(GetUnchecked | UncheckedGet) | Capsule_IsValid
     | GILState_(Check | GetThisThreadState) | Eval_SaveThread
@@ -116,6 +119,21 @@ GUARD = "python/api.hpp"  # defines api and decref
 VISIBLE_NAMESPACE = "inline namespace DLBRIDGE_ABI {"
 
 MAX_LINES = 400  # of a header
+
+# The code lines that a folder and those in it may have: without comments, blank lines and lines of
+# the preprocessor. A change that needs more says what falls away for it, and raises the number.
+MAX_CODE_LINES = {
+    "": 6_250,
+    "runtime": 2_650,
+    "python": 1_650,
+    "python/import": 1_860,
+    "python/export": 475,
+    "python/tensor": 550,
+    "python/call": 4_260,
+    "python/pybind11": 980,
+    "python/nanobind": 1_020,
+    "module": 2_400,
+}
 
 MAP_BEGIN = "<!-- layers: written by tests/layering/check.py -->"
 MAP_END = "<!-- end of layers -->"
@@ -137,7 +155,8 @@ class Header:
     @property
     def layer(self) -> str | None:
         """None for an umbrella header, and where neither the header nor its folder names one."""
-        return None if self.is_umbrella else self.stated_layer or nearest(FOLDERS, self.folder)
+        usual = nearest(FOLDERS, self.folder) if self.is_installed else "module"
+        return None if self.is_umbrella else self.stated_layer or usual
 
     @functools.cached_property
     def is_umbrella(self) -> bool:
@@ -154,6 +173,24 @@ def nearest(table: dict[str, T], folder: str) -> T | None:
     while folder and folder not in table:
         folder = folder.rpartition("/")[0]
     return table.get(folder)
+
+
+def code_lines(text: str) -> int:
+    """The lines that are neither comments, nor blank, nor of the preprocessor."""
+    joined = re.sub(r"\\\n", " ", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL))
+    lines = [line.strip() for line in joined.splitlines()]
+    return sum(bool(line) and not line.startswith(("//", "#")) for line in lines)
+
+
+def sizes(headers: dict[str, Header]) -> dict[str, int]:
+    """The code lines of each part of MAX_CODE_LINES."""
+    result = dict.fromkeys(MAX_CODE_LINES, 0)
+    for header in headers.values():
+        folder = header.folder if header.is_installed else "module"
+        while folder not in MAX_CODE_LINES:
+            folder = folder.rpartition("/")[0]
+        result[folder] += code_lines(header.text)
+    return result
 
 
 def read(*roots: Path) -> dict[str, Header]:
@@ -176,7 +213,8 @@ def read(*roots: Path) -> dict[str, Header]:
 
 def allowed(header: Header) -> set[str]:
     """The headers of other projects that a header may include."""
-    return (nearest(FOREIGN, header.folder) or set()) | EXCEPTIONS.get(header.name, set())
+    folder = header.folder if header.is_installed else "python/pybind11"
+    return (nearest(FOREIGN, folder) or set()) | EXCEPTIONS.get(header.name, set())
 
 
 def unguarded_calls(header: Header) -> list[str]:
@@ -268,6 +306,11 @@ def faults(headers: dict[str, Header]) -> list[str]:
             for name in header.foreign
             if name not in allowed(header) and not STANDARD.fullmatch(name)
         ]
+    result += [
+        f"{part or 'include'}: {size} code lines, of at most {MAX_CODE_LINES[part]}"
+        for part, size in sizes(headers).items()
+        if size > MAX_CODE_LINES[part]
+    ]
     result += [f"a circle of includes: {' -> '.join(circle)}" for circle in circles(headers)]
     return result
 
@@ -298,13 +341,14 @@ def with_map(page: str, table: str) -> str:
 
 
 def figures(headers: dict[str, Header]) -> str:
-    """Files, lines and includes for each folder."""
+    """Files, lines and includes of each folder, and the code lines of each part."""
     rows = [f"{'folder':32} {'files':>6} {'lines':>6} {'arrows':>7}"]
     for folder in sorted({header.folder for header in headers.values()}):
         own = [header for header in headers.values() if header.folder == folder]
         lines = sum(len(header.text.splitlines()) for header in own)
         arrows = sum(len(header.ours) for header in own)
         rows.append(f"{folder or '.':32} {len(own):6} {lines:6} {arrows:7}")
+    rows += [f"{part or '.':32} {size:6} code lines" for part, size in sizes(headers).items()]
     return "\n".join(rows)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -69,6 +70,14 @@ class Planted(unittest.TestCase):
     def test_a_header_that_is_too_long(self) -> None:
         headers = self.read(device=header("values") + "int y;\n" * check.MAX_LINES)
         self.assert_one(headers, "device.hpp", "404 lines")
+
+    def test_a_part_that_has_grown(self) -> None:
+        text = header("values") + "// no code\n\n#define X \\\n  1\n"
+        headers = self.read(device=text)
+        used = check.sizes(headers)[""]
+        self.assertEqual(check.code_lines("// no code\n\n#define X \\\n  1\nint x; /* y\n */\n"), 1)
+        with unittest.mock.patch.dict(check.MAX_CODE_LINES, {"": used - 1}):
+            self.assert_one(headers, "include", f"{used} code lines", f"at most {used - 1}")
 
     def test_an_unguarded_call_of_the_c_api(self) -> None:
         headers = self.read(

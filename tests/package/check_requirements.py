@@ -35,11 +35,11 @@ def differences(checkout: Path) -> list[str]:
         assert found is not None, f"pyproject.toml has no {pattern}"
         return found[1]
 
-    backend = value(r'^requires = \["(.+)"\]')
+    required = value(r"^requires = \[(.+)\]").replace(",", "")
     carrier = value(r'^build.requires = \["(.+)"\]')
     cmake = value(r'^cmake.version = ">=(.+)"')
     least = value(r'^requires-python = ">=(.+)"')
-    command = f'pip download --dest packages "{backend}" "{carrier}" "cmake>={cmake}" ninja'
+    command = f'pip download --dest packages {required} "{carrier}" "cmake>={cmake}" ninja'
     wanted = (
         ("docs/builds.md", page, command),
         ("docs/builds.md", page, f"| Python before {least} |"),

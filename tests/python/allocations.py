@@ -22,9 +22,10 @@ fail_allocations.restype = ctypes.c_long
 # What libraries make of a failed allocation.
 FOREIGN = (RuntimeError, BufferError, SystemError, pickle.PickleError)
 
-# pybind11 ends the process if it has no memory for the message of a refused call, or for the texts
-# of a new function. These operations are left out; in the others no allocation fails for good.
-TERMINATED = ("def", "refuse an overload")
+# pybind11 ends the process if it has no memory for the message of a refused call, for the texts of
+# a new function, or for the name of a keyword. These operations are left out; in the others no
+# allocation fails for good.
+TERMINATED = ("def", "refuse an overload", "from a pointer")
 BY_PYBIND11 = (
     "*by_def",
     "*by_pybind11",

@@ -79,6 +79,8 @@ SUPPRESSED = {
 SUPPRESSED_ALWAYS = [
     Rule("*", "PyLong_AsLong", "pybind11 converts an integer in two attempts"),
     Rule("import", "PyUnicode_FromString", "pybind11 does not check the name of a new class"),
+    Rule("from a pointer", "PyUnicode_InternFromString", "pybind11 does not check the name of a "
+         "keyword that it looks up"),
     Rule("refuse an overload", "Py*", "pybind11 writes a message of its own, which is not used"),
     Rule("asarray of bfloat16", "PyUnicode_DecodeUTF8", "NumPy calls __array__ after any exception "
          "of a buffer"),

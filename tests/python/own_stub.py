@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the docstrings of the compiled module into its stub, from which editors show them.
+"""Compares the docstrings of the compiled module with those of its stub.
+
+The build takes most of them from the stub; --write writes the others into it.
 
 As a program: python own_stub.py STUB [--write]. Without --write it only says whether the stub has
 them. Special methods have none in the stub, as users call them by operators and functions.

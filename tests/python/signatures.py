@@ -266,25 +266,6 @@ ROWS = (
         ),
     ),
     Row(
-        "sum_nested",
-        "double(std::vector<std::vector<tensor_span<float const, ...>>> const& xs)",
-        ("list", "nested", "borrowed"),
-        (
-            Call(([[Array([1, 2])], [], [Array([3]), Array([4])]],), 10.0),
-            Call(
-                ([[Array([1])], [Array([1]), Array([1], "uint8")]],),
-                Refusal(
-                    "sum_nested(): argument 'xs', element 1, element 1: expected float32[*] on "
-                    "cpu; got uint8[1] on cpu: dtype differs"
-                ),
-            ),
-            Call(
-                ([[Array([1])], 3],),
-                Refusal("sum_nested(): argument 'xs', element 1: expected a sequence; got int"),
-            ),
-        ),
-    ),
-    Row(
         "sum_dict",
         "double(std::map<std::string, tensor_span<float const, ...>> const& xs)",
         ("dict", "borrowed"),
@@ -302,18 +283,6 @@ ROWS = (
                 Refusal("sum_dict(): argument 'xs', key 3: expected a str; got int"),
             ),
             Call(([Array([1])],), Refusal("sum_dict(): argument 'xs': expected a dict; got list")),
-        ),
-    ),
-    Row(
-        "sum_dict_of_lists",
-        "double(std::map<std::string, std::vector<argument<float const, ...>>> const& xs)",
-        ("dict", "list", "nested", "owned"),
-        (
-            Call(({"a": [Array([1]), Array([2])], "b": []},), 3.0),
-            Call(
-                ({"a": [Array([1]), None]},),
-                Refusal("sum_dict_of_lists(): argument 'xs', key 'a', element 1: not a DLPack …"),
-            ),
         ),
     ),
     Row(
@@ -463,12 +432,6 @@ ROWS = (
         "std::vector<argument<float const, ...>>(std::vector<argument<float const, ...>> xs)",
         ("list", "owned", "results in containers"),
         (Call(([Array([2]), Array([3])],), [Array([2]), Array([3])]), Call(([],), [])),
-    ),
-    Row(
-        "same_nested",
-        "std::map<std::string, std::vector<std::optional<argument<float const, ...>>>>(same xs)",
-        ("dict", "list", "optional", "nested", "results in containers"),
-        (Call(({"a": [Array([2]), None], "b": []},), {"a": [Array([2]), None], "b": []}),),
     ),
     Row(
         "weigh",

@@ -233,6 +233,26 @@ def test_one_refusal_does_not_disable_max_version_for_the_type() -> None:
     assert dlbridge.from_dlpack(p).readonly
 
 
+def test_an_object_replaces_the_older_method_of_its_class() -> None:
+    """The method of the class has no max_version; that of the object has, and is asked for it."""
+
+    class Old:
+        def __dlpack__(self, stream: Any = None) -> object:
+            raise AssertionError("the method of the object comes first")
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (1, 0)
+
+    new = producers.Producer(flags=1)
+    x: Any = Old()
+    x.__dlpack__ = new.__dlpack__
+    for _ in range(2):
+        assert dlbridge.from_dlpack(x).readonly
+        consumed = foreign.consume(dlbridge.from_dlpack(x).__dlpack__(max_version=(1, 3)))
+        assert consumed.flags == 1
+    assert new.requests == [{"max_version": dlbridge.DLPACK_VERSION}] * 4
+
+
 # Requests for a device and a copy are fulfilled or refused.
 
 

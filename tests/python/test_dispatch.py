@@ -61,32 +61,14 @@ def importer(peer: str) -> Callable[[Any], Any]:
     return function
 
 
-@pytest.mark.parametrize("made", [list, iter], ids=["list", "iterator"])
-def test_nested_iterables_are_read_once_for_all_overloads(
-    extension: Any, made: Callable[[Any], Any]
-) -> None:
-    assert extension.nested([made([FLOATS])]) == 1
-    assert extension.nested([made([DOUBLES, DOUBLES])]) == 12
-    assert extension.nested(made([made([DOUBLES])])) == 11
-    with pytest.raises(TypeError, match="element 0, element 0"):
-        extension.nested([made(["no tensor"])])
-
-
-@pytest.mark.parametrize("made", [list, iter], ids=["list", "iterator"])
-def test_nested_iterables_are_read_once_for_all_alternatives(
-    extension: Any, made: Callable[[Any], Any]
-) -> None:
-    assert extension.rows_of([made([1, 2])]) == 2
-    assert extension.rows_of(made([made([1.5, 2, 3])])) == 3
-
-
-def test_an_iterator_that_fails_fails_for_every_overload(extension: Any) -> None:
-    def elements() -> Any:
-        yield FLOATS
-        raise TypeError("the second row is missing")
-
-    with pytest.raises(TypeError, match="the second row is missing"):
-        extension.nested([elements()])
+def test_the_binding_library_converts_what_dlbridge_does_not(extension: Any) -> None:
+    assert extension.nested([[FLOATS]]) == 1
+    assert extension.nested([[DOUBLES, DOUBLES]]) == 12
+    assert extension.has_row((FLOATS, extension.Row()))
+    with pytest.raises(TypeError):
+        extension.nested([["no tensor"]])
+    with pytest.raises(TypeError):
+        extension.has_row((FLOATS, extension.Holder()))
 
 
 class Resizing(float):
@@ -124,15 +106,6 @@ def test_the_reasons_of_alternatives_are_forgotten_when_one_fits(extension: Any)
     with pytest.raises(TypeError, match="element 1") as raised:
         extension.stale_in_tuple((DOUBLES, 3))
     assert "float32" not in str(raised.value)
-
-
-def test_a_bound_class_with_the_members_of_a_sequence(extension: Any) -> None:
-    samples = extension.Samples([1.0, 2.0])
-    assert extension.count_samples((FLOATS, samples)) == 2
-    assert extension.count_samples((FLOATS, [1, 2, 3])) == 3
-    _, given = extension.with_samples(FLOATS)
-    assert isinstance(given, extension.Samples)
-    assert extension.count_samples((FLOATS, given)) == 3
 
 
 def test_a_number_that_is_converted_precedes_the_tensor(extension: Any) -> None:
@@ -195,49 +168,32 @@ def test_an_overload_that_plain_bindings_added(extension: Any) -> None:
         extension.plain_after(DOUBLES)
     with pytest.raises(TypeError):
         extension.plain_after(each for each in [DOUBLES])
-    assert extension.plain_rows(each for each in [FLOATS, FLOATS]) == 2
+    assert extension.plain_rows([FLOATS, FLOATS]) == 2
     with pytest.raises(TypeError):
-        extension.plain_rows(each for each in [DOUBLES])
+        extension.plain_rows([DOUBLES])
 
 
-class FailingNumber:
-    """Raises while it becomes a number, which the binding libraries do not pass on."""
-
-    def __init__(self, exception: BaseException) -> None:
-        self.exception = exception
-
-    def __float__(self) -> float:
-        raise self.exception
+LIBRARY = "incompatible function arguments"  # a refusal in the words of the binding library
 
 
-@pytest.mark.parametrize("module", ["extension", "nanobind_extension"])
-class TestNumbers:
-    def test_an_exception_that_ends_a_call_reaches_the_caller(self, module: str) -> None:
-        scale = importlib.import_module(module).scale
-        for exception in (KeyboardInterrupt(), MemoryError(), RecursionError()):
-            with pytest.raises(type(exception)):
-                scale(FLOATS.copy(), FailingNumber(exception))
-
-    def test_another_exception_is_the_cause(self, module: str) -> None:
-        scale = importlib.import_module(module).scale
-        with pytest.raises(TypeError, match="'factor': RuntimeError: no value") as raised:
-            scale(FLOATS.copy(), FailingNumber(RuntimeError("no value")))
-        assert isinstance(raised.value.__cause__, RuntimeError)
-        with pytest.raises(TypeError, match="'factor': OverflowError: int too large"):
-            scale(FLOATS.copy(), 10**400)
-
-    def test_an_object_that_is_no_number_has_none(self, module: str) -> None:
-        scale = importlib.import_module(module).scale
-        with pytest.raises(TypeError, match=r"'factor': expected .*; got '1.5' \(str\)"):
-            scale(FLOATS.copy(), "1.5")
+def test_the_binding_library_states_why_it_converts_no_other_argument(extension: Any) -> None:
+    with pytest.raises(TypeError, match=rf"^scale\(\): {LIBRARY}"):
+        extension.scale(FLOATS.copy(), "1.5")
+    with pytest.raises(TypeError, match=rf"^count_of\(\): {LIBRARY}"):
+        extension.Holder.count_of(3, FLOATS)
+    with pytest.raises(TypeError, match="missing argument 'self'"):
+        extension.Holder.count_of()
+    assert extension.small(255, FLOATS) == 255
+    with pytest.raises(TypeError, match=rf"^small\(\): {LIBRARY}"):
+        extension.small(256, FLOATS)
+    with pytest.raises(TypeError, match="argument 'x': expected float32"):  # beside a wrong number
+        extension.scale(DOUBLES, "1.5")
+    with pytest.raises(TypeError, match=rf"(?s){LIBRARY}.*std::multimap<int, "):
+        getattr(extension, "packs", extension).unconverted({1: 2.0}, FLOATS)
 
 
 @pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
 class TestPybind11:
-    def test_bytes_are_text_as_for_pybind11(self) -> None:
-        extension = importlib.import_module("extension")
-        assert extension.packs.text_of_bytes((FLOATS, b"text")) == "text"
-
     def test_an_overload_that_plain_bindings_added_between(self) -> None:
         function = importlib.import_module("extension").plain_between
         assert function("text") == "text" and function(DOUBLES) == "float64"
@@ -258,12 +214,14 @@ class TestPybind11:
         assert extension.plain_before("text") == extension.plain_before_two("text") == "text"
         assert extension.plain_before(FLOATS) == extension.plain_before_two(FLOATS) == "float32"
         for refused in (3, np.ones(3, "int8")):
-            with pytest.raises(TypeError, match=r"(?s)1\. \(x: str\).*2\. \(x: .*float32"):
+            with pytest.raises(TypeError, match=r"(?s)1\. plain_before\(x: str\).*2\. .*float32"):
                 extension.plain_before(refused)
             with pytest.raises(TypeError) as raised:
                 extension.plain_before_two(refused)
-            lines = str(raised.value).splitlines()
-            assert ["float32" in lines[1], "str" in lines[3], "float64" in lines[5]] == [True] * 3
+            text = str(raised.value)
+            assert (
+                0 < text.find("1. plain_before_two(x: str)") < text.find("2. ") < text.find("3. ")
+            )
 
     def test_the_type_error_of_an_overload_that_plain_bindings_added(self) -> None:
         extension = importlib.import_module("extension")
@@ -280,11 +238,6 @@ class TestPybind11:
             extension.numbers_and_floats(RaisesOnce(exception), DOUBLES)
         assert raised.value is exception
 
-    def test_an_exception_of_an_element_while_a_call_looks_for_the_candidate(self) -> None:
-        extension = importlib.import_module("extension")
-        numbers = extension.numbers_and_floats(RaisesOnce(ValueError("no number")), DOUBLES)
-        assert numbers == [0, 1, 2]
-
     def test_parameters_are_named_beside_packs(self) -> None:
         extension = importlib.import_module("extension")
         with pytest.raises(TypeError, match="argument 'y'"):
@@ -298,11 +251,6 @@ class TestPybind11:
         extension = importlib.import_module("extension")
         assert extension.none_or_class((FLOATS, None)) == "number"
         assert extension.none_or_class((FLOATS, extension.Row())) == "class"
-
-    def test_a_refused_element_names_the_class_without_its_pointer(self) -> None:
-        extension = importlib.import_module("extension")
-        with pytest.raises(TypeError, match="element 0: expected dispatch::row; got int"):
-            extension.row_and_tensor((3, FLOATS))
 
 
 @pytest.mark.skipif("nanobind_extension" not in MODULES, reason="needs the module of nanobind")
@@ -334,13 +282,11 @@ class TestNanobind:
             extension.Counted(y=FLOATS)
 
     @pytest.mark.filterwarnings("ignore:nanobind:RuntimeWarning")
-    def test_an_object_without_init_is_named(self) -> None:
+    def test_an_object_without_init_is_refused(self) -> None:
         extension = importlib.import_module("nanobind_extension")
         empty = extension.Counted.__new__(extension.Counted)
-        with pytest.raises(TypeError, match="'c': expected an initialized object; __init__ of"):
+        with pytest.raises(TypeError, match=LIBRARY):
             extension.counted(empty, FLOATS)
-        with pytest.raises(TypeError, match="element 1, element 0: expected an initialized object"):
-            extension.counted_pairs([(extension.Counted(FLOATS), FLOATS), (empty, FLOATS)])
 
     def test_refused_overloads_show_their_defaults(self) -> None:
         extension = importlib.import_module("nanobind_extension")
@@ -397,11 +343,6 @@ class TestNanobind:
         gc.collect()
         assert alive() is None
 
-    def test_a_result_of_an_unbound_class_is_refused(self) -> None:
-        extension = importlib.import_module("nanobind_extension")
-        with pytest.raises(TypeError, match="no Python type is bound"):
-            extension.with_unbound(FLOATS)
-
 
 def test_the_policy_of_a_method_applies_to_the_elements_of_its_result(extension: Any) -> None:
     derived = type("Derived", (extension.Holder,), {})  # whose objects have weak references
@@ -448,24 +389,12 @@ def test_a_property_without_setter(extension: Any) -> None:
         holder.values = FLOATS
 
 
-def test_an_iterator_reaches_each_alternative_as_it_came(extension: Any) -> None:
-    alternatives = getattr(extension, "packs", extension)
-    assert alternatives.iterator_or_tensors(iter([FLOATS])) == 0
-    assert alternatives.iterator_or_tensors([FLOATS]) == 1
-
-
-def test_an_iterator_is_read_once_for_a_set_and_for_tensors(extension: Any) -> None:
-    assert extension.set_or_tensors(iter([1, 2])) == 0
-    assert extension.set_or_tensors(iter([FLOATS])) == 1
-    assert extension.set_or_tensors({1, 2}) == 0
-
-
-def test_numpy_bools_and_characters_are_elements(extension: Any) -> None:
+def test_bools_and_text_are_elements(extension: Any) -> None:
     assert extension.kinds_of_elements((FLOATS, np.bool_(True), "a")) == (True, "a")
-    assert extension.kinds_of_elements((FLOATS, np.bool_(False), "b")) == (False, "b")
+    assert extension.kinds_of_elements([FLOATS, False, "größe"]) == (False, "größe")
     with pytest.raises(TypeError, match="element 1: expected a bool; got int"):
         extension.kinds_of_elements((FLOATS, 1, "a"))
-    with pytest.raises(TypeError, match="element 2"):
+    with pytest.raises(TypeError, match="element 2: expected a str; got int"):
         extension.kinds_of_elements((FLOATS, True, 97))
 
 
@@ -490,6 +419,11 @@ def test_an_overload_of_another_type_that_converts_comes_last(
     assert (function(array), function(x=array)) == ("tensor", "tensor")
     for each in EXACT[name]:
         assert (function(each), function(x=each)) == ("first", "first")
+
+
+def test_an_overload_without_a_conversion_precedes_one_with(extension: Any) -> None:
+    assert extension.converted_or_any(DOUBLES) == "converted"
+    assert extension.converted_or_any(FLOATS) == "any"  # "converted" before the order was theirs
 
 
 def test_a_keyword_selects_the_overload_that_the_position_selects(extension: Any) -> None:
@@ -524,16 +458,20 @@ def test_an_overload_that_converts_comes_last(extension: Any, length: int) -> No
     with pytest.raises(TypeError) as refused:
         extension.exact_first("text")
     lines = str(refused.value).splitlines()
-    assert [line[:2] for line in lines[1::2]] == ["1.", "2.", "3."]
-    assert "float32" in lines[5] and "not a DLPack producer" in lines[6]
+    assert [line[:2] for line in lines[1:]] == ["1.", "2.", "  ", "3.", "  "]
+    assert "float32" in lines[4] and "not a DLPack producer" in lines[5]
 
 
 def test_a_method_is_static_or_not(extension: Any) -> None:
     holder = extension.Holder
-    assert "a static method of_none already" in holder.after_static
-    assert "of_none cannot be an instance method too" in holder.after_static
-    assert "an instance method of_object already" in holder.after_method
-    assert "Holder'>" in holder.after_method
+    if extension.__name__ == "extension":
+        for text in (holder.after_static, holder.after_method):
+            assert "both static and instance methods is not supported" in text
+    else:  # nanobind would end the process
+        assert "a static method of_none already" in holder.after_static
+        assert "of_none cannot be an instance method too" in holder.after_static
+        assert "an instance method of_object already" in holder.after_method
+        assert "Holder'>" in holder.after_method
     assert holder.of_none() is None and holder().of_object() == "method"
 
 
@@ -553,34 +491,6 @@ def test_the_message_of_an_allocator_lacks_its_frames(extension: Any, peer: str)
     with pytest.raises((BufferError, MemoryError, ValueError)) as raised:
         extension.floats_like(importer(peer)(FLOATS), [2**61, 2**61])
     assert "\n" not in str(raised.value) and "frame" not in str(raised.value)
-
-
-def test_a_wrong_object_of_a_method_is_its_self(extension: Any) -> None:
-    with pytest.raises(TypeError, match=r"argument 'self': expected .*Holder; got 3"):
-        extension.Holder.count_of(3, FLOATS)
-    with pytest.raises(TypeError, match=r"argument 'self': expected .*Holder; got None") as raised:
-        extension.Holder.count_of(None, DOUBLES)
-    assert "argument 1: expected float32" in str(raised.value)
-    with pytest.raises(TypeError, match="missing argument 'self'"):
-        extension.Holder.count_of()
-
-
-def test_a_type_that_the_bindings_do_not_convert(extension: Any) -> None:
-    expected = r"'x': expected .?std::multimap<int, .*; got dict\. Did you forget to .*/stl"
-    with pytest.raises(TypeError, match=expected):
-        getattr(extension, "packs", extension).unconverted({1: 2.0}, FLOATS)
-
-
-def test_the_range_of_an_integer(extension: Any) -> None:
-    assert extension.small(255, FLOATS) == 255
-    with pytest.raises(TypeError, match=r"'n': expected an integer from 0 to 255; got 256 \(int\)"):
-        extension.small(256, FLOATS)
-
-
-def test_an_element_of_a_bound_class(extension: Any) -> None:
-    assert extension.has_row((FLOATS, extension.Row()))
-    with pytest.raises(TypeError, match=r"element 1: expected .*[rR]ow; got .*Holder"):
-        extension.has_row((FLOATS, extension.Holder()))
 
 
 def test_buffers_and_numbers(extension: Any) -> None:
@@ -649,13 +559,6 @@ def test_a_view_does_not_outlive_a_converted_argument() -> None:
             values_of(2.0)
 
 
-@pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
-def test_annotations_after_defaults() -> None:
-    extension = importlib.import_module("extension")
-    with pytest.raises(TypeError, match=r"'factor': expected [^<]*[Ff]loat[^<]*; got 'no number'"):
-        extension.packs.after_defaults("a", None, "no number", FLOATS)
-
-
 @pytest.mark.skipif("nanobind_extension" not in MODULES, reason="needs the module of nanobind")
 def test_an_alias_is_constructed_for_subclasses_alone() -> None:
     module = importlib.import_module("nanobind_extension")
@@ -721,27 +624,19 @@ def test_an_object_that_was_taken_is_refused(extension: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore:nanobind:RuntimeWarning")
 @pytest.mark.skipif("nanobind_extension" not in MODULES, reason="nanobind_extension was not built")
-def test_an_object_that_its_class_created_is_refused_with_the_reason() -> None:
+def test_an_object_that_its_class_created_is_not_taken() -> None:
     """nanobind transfers ownership only of objects that C++ allocated."""
     extension = importlib.import_module("nanobind_extension")
-    expected = (
-        r"take_row\(\): argument 'x': expected an object of nanobind_extension\.Row that C\+\+ "
-        r"created and can own; got one that its class created in Python, or that was passed on "
-        r"before\. For the author: declare the parameter as std::unique_ptr<T, nb::deleter<T>>, or "
-        r"as a reference"
-    )
     row = extension.Row()
-    with pytest.raises(TypeError, match=expected):
+    with pytest.raises(TypeError, match=rf"^take_row\(\): {LIBRARY}"):
         extension.take_row(row, FLOATS)
     assert extension.read_row(row, FLOATS) == extension.take_any_row(row, FLOATS)
-    with pytest.raises(TypeError, match=r"expected nanobind_extension\.Row; got 7 \(int\)"):
-        extension.take_row(7, FLOATS)
 
 
 def test_names_of_parameters_beyond_ascii(extension: Any) -> None:
     assert extension.sized(FLOATS, größe=FLOATS[:1]) == "tensor"
     assert extension.sized(FLOATS, größe=True) == "bool"
-    with pytest.raises(TypeError, match="argument 'größe': expected bool; got 's'"):
+    with pytest.raises(TypeError, match="argument 'größe': not a DLPack producer"):
         extension.sized(FLOATS, größe="s")
     with pytest.raises((TypeError, UnicodeEncodeError)):
         extension.sized(FLOATS, **{"gr\udc80": 1})
@@ -752,7 +647,7 @@ def test_none_in_place_of_a_pointer_or_a_tensor() -> None:
     """nanobind passes None to no such parameter, although the pointer alone takes it."""
     function = importlib.import_module("nanobind_extension").cargo_or_span
     assert function(FLOATS) == 1
-    with pytest.raises(TypeError, match=r"cargo_or_span\(\): argument 'x': expected .*; got None"):
+    with pytest.raises(TypeError, match=rf"^cargo_or_span\(\): {LIBRARY}"):
         function(None)
 
 
@@ -800,7 +695,7 @@ def test_no_overload_truncates_a_number(extension: Any, number: Any) -> None:
     assert extension.kind_of_number(n=number, x=FLOATS) == "float"
     assert extension.number_beside_tensor(number) == 1
     with pytest.raises(
-        TypeError, match=r"(?s)count_or_tensor\(\): .*an integer from 0 to 255; got"
+        TypeError, match=r"(?s)count_or_tensor\(\): .*\n  the arguments are not those of"
     ):
         extension.count_or_tensor(Fraction(3, 2))
 
@@ -825,20 +720,20 @@ def test_what_pybind11_truncates(number: Any) -> None:
     """Not a rule of dlbridge: the page on extensions states it, with noconvert() as the remedy."""
     module: Any = importlib.import_module("extension")
     if isinstance(number, float):
-        with pytest.raises(TypeError, match="expected an integer from"):
+        with pytest.raises(TypeError, match=LIBRARY):
             module.steps(number, FLOATS)
         assert module.number(number, FLOATS) == module.exact_number(number, FLOATS) == 1.5
     else:
         assert module.steps(number, FLOATS) == module.number(number, FLOATS) == 1
-        with pytest.raises(TypeError, match=r"expected .*; got "):
+        with pytest.raises(TypeError, match=LIBRARY):
             module.exact_number(number, FLOATS)
-    with pytest.raises(TypeError, match="expected an integer from"):
+    with pytest.raises(TypeError, match=LIBRARY):
         module.exact_steps(number, FLOATS)
     for integer in (2, np.int8(2), np.array(2)):
         assert module.steps(integer, FLOATS) == module.exact_steps(integer, FLOATS) == 2
         assert module.exact_number(integer, FLOATS) == 2
     assert module.exact_small(2, FLOATS) == 2
-    with pytest.raises(TypeError, match="an integer from 0 to 255; got"):
+    with pytest.raises(TypeError, match=LIBRARY):
         module.exact_small(np.int8(2), FLOATS)
 
 
@@ -858,13 +753,6 @@ def test_an_argument_is_prepared(extension: Any) -> None:
     assert y.tolist() == [1, 2]
     with pytest.raises(TypeError, match="argument 'x': RuntimeError: no values to evaluate"):
         extension.legacy_capsule(extension.Deferred(fails=True))
-
-
-@pytest.mark.parametrize("keys", [(16777216, 16777217), (float("nan"), 1.0), (1, 1.0 + 1e-12)])
-def test_keys_that_become_equal_are_refused(extension: Any, keys: tuple[float, float]) -> None:
-    assert extension.of_floats({1: FLOATS, 2.5: FLOATS}) == 2
-    with pytest.raises(ValueError, match=r"keys that differ in the C\+\+ map; got " + str(keys[1])):
-        extension.of_floats({keys[0]: FLOATS, keys[1]: FLOATS})
 
 
 def test_a_read_only_result(extension: Any) -> None:

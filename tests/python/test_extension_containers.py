@@ -86,6 +86,14 @@ def test_a_key_whose_repr_raises_does_not_hide_the_reason() -> None:
     assert freed_once(integers)
 
 
+def test_a_key_that_utf8_lacks_is_refused() -> None:
+    totals_by_name = function("by_def", "totals_by_name")
+    with pytest.raises(TypeError, match=r"key '\\ud800': UnicodeEncodeError: ") as raised:
+        totals_by_name({"\ud800": producers.Producer(**VECTOR)})
+    assert isinstance(raised.value.__cause__, UnicodeEncodeError)
+    assert totals_by_name({"größe": producers.Producer(**VECTOR)}) == {"größe": 3.0}
+
+
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_lent_elements(binding: str) -> None:
     """An exchange table lends tensors without an owner: the call keeps the objects."""
@@ -140,14 +148,9 @@ def test_a_cast_outside_a_call_is_refused() -> None:
 
 def test_a_container_that_fits_has_no_part_in_a_refusal() -> None:
     x = producers.Producer(**VECTOR)
-    assert extension.total_in_units([(x, 2.0)], 1) == 6
-    with pytest.raises(TypeError) as raised:
-        extension.total_in_units([(x, 2.0)], "1")
-    assert "argument 'times'" in str(raised.value) and "'all'" not in str(raised.value)
-
-
-def test_a_string_of_wide_characters_is_text() -> None:
-    assert extension.length_of_name((producers.Producer(**VECTOR), "name")) == 4
+    assert extension.total_of_all([x], 2) == 6
+    with pytest.raises(TypeError, match=r"^total_of_all\(\): incompatible function arguments"):
+        extension.total_of_all([x], "1")
 
 
 @pytest.mark.parametrize("name", ["total_of_either", "totals_of_either"])

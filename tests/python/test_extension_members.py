@@ -179,23 +179,6 @@ def test_the_function_of_an_iterator_checks_its_index() -> None:
             item(i)
 
 
-@pytest.mark.parametrize("name", ["numbered", "numbered_or_none"])
-def test_what_a_number_raises_is_not_lost(name: str) -> None:
-    class Failing:
-        def __init__(self, exception: BaseException) -> None:
-            self.exception = exception
-
-        def __index__(self) -> int:
-            raise self.exception
-
-    function = getattr(members, name)
-    with pytest.raises(KeyboardInterrupt):
-        function(VECTOR, Failing(KeyboardInterrupt()))
-    with pytest.raises(TypeError, match="'n': RuntimeError: no value") as raised:
-        function(VECTOR, Failing(RuntimeError("no value")))
-    assert isinstance(raised.value.__cause__, RuntimeError)
-
-
 def test_a_class_with_eq_is_not_hashable() -> None:
     assert Table(numbers()) == numbers()
     assert (Table(numbers()) == "text") is False
@@ -237,76 +220,17 @@ WRONG_TEXT = "expected float32[...] on cpu; got int8[3] on cpu: dtype differs"
             "numbered() got an unexpected keyword argument 'z'",
         ),
         (
-            lambda: members.numbered(VECTOR, "a"),
-            "numbered(): argument 'n': expected an integer from -128 to 127; got 'a' (str)",
-        ),
-        (
-            lambda: members.numbered(VECTOR, 128),
-            "numbered(): argument 'n': expected an integer from -128 to 127; got 128 (int)",
-        ),
-        (
-            lambda: members.numbered(VECTOR, np.int64(128)),
-            "numbered(): argument 'n': expected an integer from -128 to 127; got "
-            f"{np.int64(128)!r} (numpy.int64)",
-        ),
-        (
-            lambda: members.numbered_or_none(VECTOR, 128),
-            "numbered_or_none(): argument 'n': expected an integer from -128 to 127 or None; got "
-            "128 (int)",
-        ),
-        (
             lambda: members.numbered(WRONG, None),
-            f"numbered():\n  argument 'x': {WRONG_TEXT}\n  argument 'n': expected an integer from "
-            "-128 to 127; got None",
+            f"numbered(): argument 'x': {WRONG_TEXT}",
         ),
         (
             lambda: members.keyword_only(VECTOR, "text"),
             "keyword_only() takes 1 positional argument, not 2",
         ),
         (lambda: members.keyword_only(VECTOR), "keyword_only() is missing argument 'scale'"),
-        (
-            lambda: members.keyword_only(VECTOR, text=b"", scale=[]),
-            "keyword_only(): argument 'scale': expected typing.SupportsFloat | "
-            "typing.SupportsIndex; got list",
-        ),
-        (
-            lambda: members.keyword_only(VECTOR, text=3, scale=1),
-            "keyword_only(): argument 'text': expected str; got 3 (int)",
-        ),
-        (
-            lambda: members.keyword_only(VECTOR, text="\ud800", scale=1),
-            "keyword_only(): argument 'text': expected str; got '\\ud800' (str), which UTF-8 "
-            "cannot encode",
-        ),
-        (
-            lambda: members.rest(VECTOR, 1, 2, 3, y="x"),
-            "rest(): argument 'y': expected typing.SupportsFloat | typing.SupportsIndex; got 'x' "
-            "(str)",
-        ),
-        (
-            lambda: members.unnamed(VECTOR, VECTOR),
-            f"unnamed(): argument 2: expected {Table.__module__}.Table; got numpy.ndarray",
-        ),
         (lambda: members.unnamed(VECTOR), "unnamed() is missing argument 2"),
-        (
-            lambda: members.unnamed(VECTOR, None),
-            f"unnamed(): argument 2: expected {Table.__module__}.Table; got None",
-        ),
         (lambda: members.raises(VECTOR, 0), "of the body"),
         (lambda: members.raises(VECTOR, 1), "raises(): incompatible with the rest"),
-        (
-            lambda: members.no_conversion(VECTOR, 1),
-            "no_conversion(): argument 'y': expected bool; got 1 (int)",
-        ),
-        (
-            lambda: members.no_none(VECTOR, None),
-            f"no_none(): argument 't': expected {Table.__module__}.Table; got None",
-        ),
-        (
-            lambda: members.no_none_for_optional(None),
-            "no_none_for_optional(): argument 'x': expected "
-            'typing.Annotated[dlbridge.typing.SupportsDLPack, "float32[...] on cpu"]; got None',
-        ),
         (
             lambda: members.positional_only(x=VECTOR, n=1),
             "positional_only() takes argument 'x' by position only",
@@ -317,13 +241,9 @@ WRONG_TEXT = "expected float32[...] on cpu; got int8[3] on cpu: dtype differs"
             "dlbridge: the binding of needs_x() states that argument 'x' may be None, which its "
             "type refuses. Write std::optional of the type",
         ),
-        (
-            lambda: Table.row(3, 1),
-            f"row(): argument 'self': expected {Table.__module__}.Table; got 3 (int)",
-        ),
     ],
 )
-def test_a_refused_call_names_each_argument_and_why(
+def test_a_refused_call_names_each_tensor_and_why(
     call: Callable[[], object], expected: str
 ) -> None:
     assert refusal(call) == expected
@@ -342,3 +262,23 @@ def test_an_exception_of_a_conversion_ends_the_call() -> None:
 
     with pytest.raises((KeyboardInterrupt, TypeError)):
         members.numbered(VECTOR, Interrupts())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: members.numbered(VECTOR, "a"),
+        lambda: members.numbered(VECTOR, 128),
+        lambda: members.numbered_or_none(VECTOR, 128),
+        lambda: members.keyword_only(VECTOR, text=3, scale=1),
+        lambda: members.rest(VECTOR, 1, 2, 3, y="x"),
+        lambda: members.unnamed(VECTOR, VECTOR),
+        lambda: members.no_conversion(VECTOR, 1),
+        lambda: members.no_none(VECTOR, None),
+        lambda: members.no_none_for_optional(None),
+        lambda: Table.row(3, 1),
+    ],
+)
+def test_pybind11_states_why_it_converts_no_other_argument(call: Callable[[], object]) -> None:
+    with pytest.raises(TypeError, match=r"(?s)\w+\(\): incompatible function arguments\..*Invoked"):
+        call()

@@ -30,7 +30,7 @@ SIGNATURES = [
     f"4. kind(x: {INT64}, y: {FLOAT32}) -> str",
 ]
 TOO_MANY = "takes 1 argument, not 2"
-NOT_N = "argument 'n': expected an integer from -2147483648 to 2147483647; got Producer"
+NOT_N = "the arguments are not those of this signature"
 
 
 def vector(code: int = 2, bits: int = 32, **fields: Any) -> Producer:
@@ -89,7 +89,7 @@ def test_the_same_object_twice_is_two_arguments() -> None:
         NOT_N,
         "argument 'y': expected float32[*] on cpu; got int64[3] on cpu: dtype differs",
     )
-    assert (p.exports, p.calls) == ([1, 1], [1, 1])
+    assert (p.exports, p.calls) == ([1], [1])
 
 
 def test_the_reason_of_every_candidate() -> None:
@@ -110,8 +110,7 @@ def test_reasons_of_several_arguments() -> None:
     assert str(raised.value) == message(
         TOO_MANY,
         TOO_MANY,
-        "argument 'x': expected int64[*] on cpu; got float32[] on cpu: dtype, rank differ\n"
-        f"  {NOT_N}",
+        "argument 'x': expected int64[*] on cpu; got float32[] on cpu: dtype, rank differ",
         "argument 'x': expected int64[*] on cpu; got float32[] on cpu: dtype, rank differ\n"
         "  argument 'y': expected float32[*] on cpu; got float32[2, 2] on cpu: rank differs",
     )
@@ -217,10 +216,12 @@ def test_the_docstring_lists_the_signatures() -> None:
     assert [line for line in lines[2:] if line] == SIGNATURES
 
 
-def test_def_adds_no_overload_to_a_pybind11_function() -> None:
-    words = "^occupied exists already and was not bound by dlbridge::def of this extension, which"
-    with pytest.raises(TypeError, match=words):
-        extension.add_overload_to_pybind11_function(extension.fast)
+def test_def_adds_an_overload_to_a_pybind11_function() -> None:
+    extension.add_overload_to_pybind11_function(extension.fast)
+    assert extension.fast.occupied() is None
+    assert extension.fast.occupied(vector()) is None
+    with pytest.raises(TypeError, match="argument 1: not a DLPack producer"):
+        extension.fast.occupied("text")
     del extension.fast.occupied
 
 
@@ -250,11 +251,6 @@ def test_functions_are_pickled_by_name(name: str) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     found = subprocess.check_output(command, env=environment, text=True)
     assert found.strip() == function.__name__
-
-
-def test_overloads_of_a_class_are_not_pickled() -> None:
-    with pytest.raises(TypeError, match="an overloaded function of a class cannot be pickled"):
-        pickle.dumps(extension.members.Table.column)
 
 
 def test_one_reason_of_several_candidates_is_stated_once() -> None:

@@ -271,13 +271,16 @@ except TypeError:
 same = extension.by_fast.same(x)
 assert type(same) is type(x) is type(extension.by_fast.doubled(same))
 assert x == x and x != same and x != None and hash(x) == object.__hash__(x)
-for other in (1, [1, 2]):
-    try:
-        x == other
-    except TypeError as error:
-        assert "float32[3] on cpu, with one of type" in str(error)
-    else:
-        raise AssertionError(other)
+memory = memoryview(x)
+assert (memory.format, memory.shape, memory.readonly) == ("f", (3,), False)
+assert memory.tolist() == [*x]
+try:
+    bool(x)
+except TypeError as error:
+    assert "has no truth value" in str(error)
+else:
+    raise AssertionError(x)
+del memory
 reference = weakref.ref(x)
 del x
 assert reference() is None

@@ -106,6 +106,19 @@ def test_a_table_without_methods() -> None:
         assert foreign.consume(take(x).__dlpack__()).data == handle.address
 
 
+def test_more_types_than_the_cache_has_rows() -> None:
+    """Types replace each other there: none is imported as another one, or by another method."""
+    arrays = []
+    for i in range(300):
+        kind = table_class() if i % 2 == 0 else type("Array", (WithMethods,), {})
+        arrays.append(kind(foreign.tensor()))
+    for _ in range(2):
+        for x in arrays:
+            consumed = foreign.consume(dlbridge.from_dlpack(x).__dlpack__(max_version=(1, 3)))
+            assert consumed.data == x.handle.address
+    assert [len(x.requests) for x in arrays] == [0, 2] * 150
+
+
 # The fields of an ndarray.
 
 

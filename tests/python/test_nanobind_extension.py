@@ -28,7 +28,6 @@ extension: Any = importlib.import_module("nanobind_extension")
 
 BINDINGS = ("by_def", "by_nanobind", "by_fast")
 KINDS = ("span_to_read", "span_to_write", "owned", "argument", "any_tensor", "managed_tensor")
-INT = "an integer from -2147483648 to 2147483647"
 FLOATS = 'typing.Annotated[dlbridge.typing.SupportsDLPack, "float32[*] on cpu"]'
 
 
@@ -121,8 +120,7 @@ def test_a_refusal_lists_every_argument() -> None:
     assert refusal(extension.join, np.zeros(3), np.zeros(3, np.int64), how=3) == (
         "join():\n"
         "  argument 'x': expected float32[*] on cpu; got float64[3] on cpu: dtype differs\n"
-        "  argument 'y': expected float32[*] on cpu; got int64[3] on cpu: dtype differs\n"
-        "  argument 'how': expected str; got 3 (int)"
+        "  argument 'y': expected float32[*] on cpu; got int64[3] on cpu: dtype differs"
     )
     assert refusal(extension.unnamed, floats(), np.zeros(3)) == (
         "unnamed(): argument 2: expected float32[*] on cpu; got float64[3] on cpu: dtype differs"
@@ -133,11 +131,8 @@ def test_a_refusal_lists_every_argument() -> None:
 def test_a_refusal_of_what_is_no_tensor() -> None:
     plain = extension.plain
     assert plain(1, "abc") == 4
-    assert refusal(plain, "a", 2) == (
-        f"plain():\n  argument 'x': expected {INT}; got 'a' (str)\n"
-        "  argument 'y': expected str; got 2 (int)"
-    )
-    assert refusal(plain, None, "b") == "plain(): argument 'x': expected int; got None"
+    for wrong in (("a", 2), (None, "b")):  # in the words of nanobind
+        assert refusal(plain, *wrong).startswith("plain(): incompatible function arguments.")
     assert refusal(plain, 1, z=3) == "plain() got an unexpected keyword argument 'z'"
     assert refusal(plain, 1, x=3) == "plain() got several values for argument 'x'"
     assert (
@@ -145,9 +140,7 @@ def test_a_refusal_of_what_is_no_tensor() -> None:
         == "join() takes 2 positional arguments, not 3"
     )
     assert extension.no_conversion(floats(), 2.0) == 12
-    assert refusal(extension.no_conversion, floats(), 2) == (
-        "no_conversion(): argument 'factor': expected float; got 2 (int)"
-    )
+    assert "incompatible function arguments" in refusal(extension.no_conversion, floats(), 2)
 
 
 def test_defaults_keyword_only_and_variadic_arguments() -> None:
@@ -188,7 +181,7 @@ def test_overloads_state_the_reason_of_each() -> None:
     missing = refusal(kind_of)  # one reason of overloads in a row is stated once
     assert missing.count("is missing argument 'x'") == 1
     assert f"1. kind_of(x: {FLOATS}) -> str\n2. kind_of(x: {integers}) -> str\n3. " in missing
-    assert f"argument 'n': expected {INT}; got 's' (str)" in refusal(kind_of, np.arange(3), "s")
+    assert "not those of this signature" in refusal(kind_of, np.arange(3), "s")
     assert "Overloaded function." in kind_of.__doc__
 
 
@@ -273,9 +266,7 @@ def test_methods_constructors_and_static_methods() -> None:
     for function in (extension.Scaler, scaler.dot, extension.Scaler.size_of):
         assert wrong in refusal(function, np.zeros(2))
     assert refusal(scaler.dot) == "dot() is missing argument 'x'"
-    assert refusal(scaler.add, floats(), "a") == (
-        "add(): argument 'factor': expected float; got 'a' (str)"
-    )
+    assert "incompatible function arguments" in refusal(scaler.add, floats(), "a")
     assert "takes 1 argument, not 2" in refusal(extension.Scaler, floats(), floats())
 
 

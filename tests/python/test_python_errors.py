@@ -148,7 +148,7 @@ def calls_of(module: str, way: str) -> list[tuple[Any, Any]]:
     if way != "by_library":
         calls += [
             (functions.vector_of_tensors, lambda x, y: [x, y]),
-            (functions.nested_vector, lambda x, y: [[x, y], [y]]),
+            (functions.optional_vector, lambda x, y: [x, y]),
             (functions.tuple_of_two, lambda x, y: (x, y)),
             (functions.map_of_any, lambda x, y: {"x": x, "y": y}),
             (functions.vector_of_variants, lambda x, y: [x, y]),

@@ -201,13 +201,6 @@ def used_capsules(refused: Refused) -> None:
     assert by_def.sum(FLOATS.__dlpack__()) == 3
 
 
-@remedy("an overloaded function of a class cannot be pickled; pickle the class, or a bound method")
-def overloads_of_a_class(refused: Refused) -> None:
-    table = extension.members.Table
-    refused(lambda: pickle.dumps(table.column))
-    assert pickle.loads(pickle.dumps(table)).column is table.column
-
-
 @remedy(
     "dlbridge: the binding of %s() states that argument '%s' may be None, which its type refuses. "
     "Write std::optional of the type"
@@ -227,14 +220,18 @@ def overloads_of_def_fast(refused: Refused) -> None:
     assert extension.kind(FLOATS.astype(np.float64)) == "float64"
 
 
-@remedy(
-    "a dlbridge::member_view has no object to keep alive; return it from a method, or from a "
-    "function of the object that it is part of, and pass that object by position"
-)
+@remedy("a dlbridge::member_view has no object to keep alive; return it from a method")
 def views_of_members(refused: Refused) -> None:
     image = extension.Image(2, 3)
     refused(lambda: extension.row_of_no_object())
     assert extension.first_row_of(image).data_ptr == image.row(0).data_ptr
+
+
+@remedy(". Pass list() of it")
+def iterators_as_arguments_of_overloads(refused: Refused) -> None:
+    x = iter([FLOATS])
+    refused(lambda: by_def.kind_of(x))
+    assert by_def.kind_of(list(x)) == "floats"
 
 
 # The functions of the module.
@@ -499,6 +496,15 @@ def truth_of_several_elements(refused: Refused) -> None:
     assert np.from_dlpack(t).any()
 
 
+@remedy("the tensor has no truth value; test it with its library, such as np.from_dlpack(t).any()")
+def truth_of_a_plain_tensor(refused: Refused) -> None:
+    array = extension.returns.numpy(3)
+    t = array.base
+    assert type(t).__name__ == "PlainTensor"
+    refused(lambda: bool(t))
+    assert np.from_dlpack(t).any() == array.any()
+
+
 @remedy("view it as a dtype of one lane, with t.view(...)")
 def values_of_several_lanes(refused: Refused) -> None:
     t = dlbridge.from_dlpack(Producer(dtype=(2, 32, 2), shape=(1,)))
@@ -701,15 +707,9 @@ ELSEWHERE = {
         "Call its resolve_neg() first",
         "For the author: return a copy, such as copy_of(view)",
     ],
-    "tests/python/test_nanobind_extension.py": [
-        "a dlbridge::member_view has no object to keep alive; return it from a method"
-    ],
     "tests/python/test_dispatch.py": [
         "a dlbridge::member_view refers to an object that was converted for this call only; pass "
         "an object of the class itself",
-        "expected an object of %U that C++ created and can own; got one that its class created "
-        "in Python, or that was passed on before. For the author: declare the parameter as "
-        "std::unique_ptr<T, nb::deleter<T>>, or as a reference",
     ],
     "tests/python/test_interpreters.py": [
         "this module uses dlbridge, which does not support subinterpreters: import it in the "

@@ -479,6 +479,24 @@ def test_booleans_are_no_other_values(name: str) -> None:
         call(*arguments, **{name: "no"})
 
 
+@pytest.mark.parametrize(
+    "name, arguments, keywords, error, text",
+    [
+        ("empty", (), {}, TypeError, r"empty\(\) is missing argument 'shape'"),
+        ("empty", (3, "int8", "cpu"), {}, TypeError, "takes 2 positional arguments, not 3"),
+        ("from_pointer", (0, 0, "int8"), {"size": 1}, TypeError, "keyword argument 'size'"),
+        ("empty", (3, "int8"), {"\udc80": "cpu"}, UnicodeEncodeError, "udc80"),
+    ],
+)
+def test_refused_calls_of_the_constructors(
+    name: str, arguments: Any, keywords: Any, error: type[Exception], text: str
+) -> None:
+    """pybind11 itself would end the process at a keyword that has no UTF-8 form."""
+    with pytest.raises(error, match=text):
+        getattr(dlbridge, name)(*arguments, **keywords)
+    assert dlbridge.empty(3, "int8", device="cpu", pinned=False).shape == (3,)
+
+
 def test_empty_beyond_the_memory() -> None:
     with pytest.raises(MemoryError):
         dlbridge.empty(2**58, "int8")

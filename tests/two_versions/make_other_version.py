@@ -10,15 +10,11 @@ from pathlib import Path
 # shared an object, one of them would read it with the wrong layout.
 CHANGES = {
     "abi.hpp": (r"(#define DLBRIDGE_VERSION_MINOR) \d+", r"\1 99"),
-    "python/import/detail/type_cache.hpp": (
-        r"struct type_facts \{",
+    "python/import/detail/type_facts.hpp": (
+        r"struct alignas\(64\) type_entry \{",
         r"\g<0>\n  long newer_member[5] = {};",
     ),
     "python/detail/keywords.hpp": (r"struct names \{", r"\g<0>\n  long newer_member[5] = {};"),
-    "python/tensor/text_types.hpp": (
-        r"struct text_types \{",
-        r"\g<0>\n  long newer_member[5] = {};",
-    ),
     "python/detail/tensor_head.hpp": (
         r"PyObject\* weak_references;",
         r"\g<0>\n  long newer_member[5];",

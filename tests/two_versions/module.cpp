@@ -47,11 +47,9 @@ PYBIND11_MODULE(MODULE_NAME, m) {
   dlbridge::def(m, "kind", [](dlbridge::tensor<double> const&) { return "double"; }, py::arg("x"));
   dlbridge::def(m, "total_beside", [](std::pair<to_read, ramp*> x) { return total(x.first); });
   m.def("counted", [] { return dlbridge::build(std::vector<float>{0, 1, 2}); });
-  if (PyModule_AddFunctions(m.ptr(), dp::module_functions()) != 0) {
-    throw py::error_already_set();
-  }
+  core::bind_functions(m);
   m.attr("Tensor") =
-      py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(dp::full_tensor_type()));
+      py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(core::full_tensor_type()));
   m.attr("minor") = DLBRIDGE_VERSION_MINOR;
   m.def("vector", [](std::vector<float>::size_type size) {
     return py::reinterpret_steal<py::object>(

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // require_agreement: extents of the same name agree within one tensor and among several.
 #include <gtest/gtest.h>
-#include <dlbridge/agreement.hpp>
 #include <dlbridge/bridges/std.hpp>
 #include <dlbridge/builder.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/extent_names.hpp>
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/view.hpp>
 

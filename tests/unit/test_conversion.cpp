@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// types/conversion.hpp: the dtypes between which parameters convert, as one written-out table.
-#include <dlbridge/types/conversion.hpp>
+// types/conversion_rules.hpp: the dtypes between which parameters convert, as one written-out
+// table.
+#include <dlbridge/types/conversion_rules.hpp>
 
 #include <gtest/gtest.h>
 

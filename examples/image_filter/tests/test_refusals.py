@@ -45,7 +45,6 @@ CALLS = {
     "luma": lambda: image_filter.luma(np.zeros((4, 2), "int64")),
     "read_only": gain_of_frozen,
     "no_tensor": lambda: image_filter.luma([1, 2]),
-    "number": lambda: image_filter.gain(np.ones((2, 2), "float32"), "a"),
     "missing": lambda: image_filter.gain(factor=2),
     "producer": lambda: image_filter.luma(Failing()),
     "fake": mean_of_fake,

@@ -37,7 +37,8 @@ constexpr std::uint32_t round_off(std::uint32_t number, unsigned count) noexcept
 enum class special : std::uint8_t {
   ieee,  // infinities and NaNs, as IEEE 754 defines them
   fn,    // no infinity; all bits but the sign set is a NaN
-  fnuz   // no infinity and no -0, whose bits are the only NaN
+  fnuz,  // no infinity and no -0, whose bits are the only NaN
+  none   // numbers only
 };
 
 // The bits of the numbers that std::numeric_limits states, of a format with a sign.

@@ -2,18 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstddef>
-#include <string>
 #include <tuple>
-#include <type_traits>
-#include <utility>
 
 #include <dlbridge/python/call/detail/element_argument.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
 #include <dlbridge/python/call/detail/element_refusal.hpp>
-#include <dlbridge/python/call/detail/element_tuple.hpp>
-#include <dlbridge/python/call/detail/read_iterators.hpp>
-#include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
@@ -24,32 +17,29 @@ namespace python {
 /// One argument of one call that is a container of tensors, with the members of tensor_argument
 /// that a call needs. Its elements are borrowed or owned as parameters of their type are.
 /// @tparam P the container: see is_container
-/// @tparam Others the conversions of elements that are neither tensors, numbers nor text
 /// @par Lifetime
 /// The object must outlive this container_argument, and this one what extract returns if that
 /// borrows.
 /// @par Thread and GIL
 /// The caller holds the GIL in every member and in the destructor.
-template <class P, class Others = no_other_elements>
+template <class P>
 class container_argument {
  public:
   container_argument() noexcept {}  // user-provided: value-initialization does not zero the members
 
   /// Converts the elements of an object.
+  /// @param object the object
+  /// @param how without convert, accepts numbers only as they are, and no iterator, whose elements
+  /// a further attempt would lack
   /// @return refused if one of them does not fit; refusal() then states why. No exception is
   /// pending afterwards.
-  load_result load(PyObject* object) noexcept { return load(object, iterators_); }
-  /// The same in a call of several overloads.
-  /// @param object the object
-  /// @param iterators those that the overloads have read; they must outlive this object
-  /// @return as the other load
-  load_result load(PyObject* object, read_iterators& iterators) noexcept {
-    // Python code may have run when a container other than a list, a tuple or a dict was read.
-    return detail::both(element_.load(object, {false, &iterators}, why_),
-                        load_result::after_python);
+  load_result load(PyObject* object, load_options how = {}) noexcept {
+    return element_.load(object, how, why_);
   }
   /// Whether the exception of an element ends the call.
   bool is_fatal() const noexcept { return why_.is_fatal(); }
+  /// Takes the tensors from the imports of a call, as tensor_argument::claim.
+  bool claim(bool& runs_python) noexcept { return element_.claim(runs_python, why_); }
   /// Reads the tensors once more, as tensor_argument::confirm.
   bool confirm() noexcept { return element_.confirm(why_); }
   /// @pre load returned a result other than refused; extract has not been called before
@@ -57,33 +47,32 @@ class container_argument {
 
   element_refusal& refusal() noexcept { return why_; }
   /// @return the first object in the container that is a tensor, borrowed, or null
-  PyObject* first_tensor() const noexcept { return element_.first_tensor(); }
+  PyObject* first_tensor() noexcept { return element_.first_tensor(); }
 
  private:
-  element_argument<P, Others> element_{};
+  element_argument<P> element_{};
   element_refusal why_{};
-  read_iterators iterators_{};
 };
 
 namespace detail {
 template <class P>
-PyObject* first_in(tensor_argument<P> const& argument) noexcept {
+PyObject* first_in(tensor_argument<P>& argument) noexcept {
   return argument.is_tensor() ? argument.object() : nullptr;
 }
-template <class P, class Others>
-PyObject* first_in(container_argument<P, Others> const& argument) noexcept {
+template <class P>
+PyObject* first_in(container_argument<P>& argument) noexcept {
   return argument.first_tensor();
 }
 template <class Other>
-PyObject* first_in(Other const&) noexcept {
+PyObject* first_in(Other&) noexcept {
   return nullptr;
 }
 
 /// @return the first tensor among the arguments of a call and their elements, borrowed, or null
 template <class... Arguments>
-PyObject* first_tensor_in(std::tuple<Arguments...> const& arguments) noexcept {
+PyObject* first_tensor_in(std::tuple<Arguments...>& arguments) noexcept {
   return std::apply(
-      [](auto const&... each) {
+      [](auto&... each) {
         PyObject* first = nullptr;
         static_cast<void>(((first = first_in(each), first == nullptr) && ...));
         return first;

@@ -8,13 +8,12 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/binding/class_operations.hpp>
+#include <dlbridge/python/call/detail/class_operations.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/exchange_table.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/python/tensor/detail/array_method.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
 
 namespace dlbridge {

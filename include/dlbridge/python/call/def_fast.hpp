@@ -12,14 +12,16 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
-#include <dlbridge/python/call/binding/function_state.hpp>
 #include <dlbridge/python/call/container_argument.hpp>
 #include <dlbridge/python/call/container_result.hpp>
+#include <dlbridge/python/call/detail/accept.hpp>
+#include <dlbridge/python/call/detail/active_call.hpp>
+#include <dlbridge/python/call/detail/bind_arguments.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
-#include <dlbridge/python/call/detail/load_all.hpp>
+#include <dlbridge/python/call/detail/function_record.hpp>
 #include <dlbridge/python/call/detail/named_extents.hpp>
+#include <dlbridge/python/call/detail/record_owner.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/detail/signature.hpp>
@@ -38,114 +40,35 @@ inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
 // The properties of a fast function.
-struct fast_record : function_state {
-  std::string name{};
-  std::vector<std::string> parameter_names{};
+struct fast_record : function_record {
+  using function_record::function_record;
+
   std::string doc{};
-  returns results{};
   PyMethodDef definition{};
 
   static fast_record& of(PyObject* self) noexcept {
-    return *static_cast<fast_record*>(function_state::of(self));
+    return *static_cast<fast_record*>(owner_in(self).record);
   }
 };
-
-// How the messages of a refused call name the parameters of a function.
-struct fast_parameters {
-  fast_record const& record;
-
-  char const* name(std::size_t i) const noexcept { return record.parameter_names[i].c_str(); }
-  static int position(std::size_t i) noexcept { return static_cast<int>(i) + 1; }
-};
-
-// One number argument of one call: converts the object, and keeps the exception if that fails.
-template <class T>
-class scalar_argument {
- public:
-  load_result load(PyObject* object) noexcept {
-    if (scalar<T>::load(object, value_)) {
-      return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object)
-                 ? load_result::fast
-                 : load_result::after_python;  // __index__ or __float__
-    }
-    exception_ = take_exception();
-    return load_result::refused;
-  }
-  bool confirm() const noexcept { return true; }
-  bool is_fatal() const noexcept { return exception_ && !is_suppressible(exception_.get()); }
-  T extract() const noexcept { return value_; }
-  ref& exception() noexcept { return exception_; }
-
- private:
-  T value_{};
-  ref exception_{};
-};
-
-template <class P, bool IsContainer = is_container<P>>
-struct fast_argument_of {
-  using type = std::conditional_t<is_tensor_parameter<P>, tensor_argument<P>, scalar_argument<P>>;
-};
-template <class P>
-struct fast_argument_of<P, true> {
-  using type = container_argument<P>;
-};
-template <class P>
-using fast_argument = typename fast_argument_of<P>::type;
-
-template <class T>
-void add_if_refused(refusals& reasons, scalar_argument<T>& argument, char const* name,
-                    int position) noexcept {
-  if (argument.exception()) {
-    reasons.add(name, position, std::move(argument.exception()));
-  }
-}
 
 // Writes the arguments to `bound` in the order of the parameters. False with TypeError if they are
 // not one for each parameter.
-DLBRIDGE_COLD inline bool bind_arguments(fast_record const& record, PyObject* const* args,
-                                         Py_ssize_t positional_count, PyObject* keywords,
-                                         PyObject** bound) noexcept {
-  auto const parameter_count = static_cast<Py_ssize_t>(record.parameter_names.size());
-  char const* const name = record.name.c_str();
-  if (positional_count > parameter_count) {
-    api<PyErr_Format>(PyExc_TypeError, "%s() takes %zd argument%s, not %zd", name, parameter_count,
-                      parameter_count == 1 ? "" : "s", positional_count);
-    return false;
+DLBRIDGE_COLD inline bool bind_or_raise(function_record const& record, call_arguments const& call,
+                                        PyObject** bound) noexcept {
+  ref why;
+  if (bind_arguments(record, call, bound, why)) {
+    return true;
   }
-  for (Py_ssize_t i = 0; i < parameter_count; ++i) {
-    bound[i] = i < positional_count ? args[i] : nullptr;
+  if (why) {
+    api<PyErr_Format>(PyExc_TypeError, "%s() %U", record.name.c_str(), why.get());
   }
-  Py_ssize_t const keyword_count = keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0;
-  for (Py_ssize_t k = 0; k < keyword_count; ++k) {
-    PyObject* const key = PyTuple_GET_ITEM(keywords, k);
-    Py_ssize_t i = 0;
-    while (i < parameter_count &&
-           !is_text(key, record.parameter_names[static_cast<std::size_t>(i)].c_str())) {
-      ++i;
-    }
-    if (i == parameter_count || bound[i] != nullptr) {
-      api<PyErr_Format>(PyExc_TypeError,
-                        i == parameter_count ? "%s() got an unexpected keyword argument %R"
-                                             : "%s() got several values for argument %R",
-                        name, key);
-      return false;
-    }
-    bound[i] = args[positional_count + k];
-  }
-  for (Py_ssize_t i = 0; i < parameter_count; ++i) {
-    if (bound[i] == nullptr) {
-      api<PyErr_Format>(PyExc_TypeError, "%s() is missing argument '%s'", name,
-                        record.parameter_names[static_cast<std::size_t>(i)].c_str());
-      return false;
-    }
-  }
-  return true;
+  return false;
 }
 
 template <class Callable, class Result, class... Parameters>
 struct fast_call {
   static_assert(
-      ((is_tensor_parameter<std::decay_t<Parameters>> || is_scalar<std::decay_t<Parameters>> ||
+      ((is_tensor_parameter<std::decay_t<Parameters>> || is_number_type<std::decay_t<Parameters>> ||
         is_container<std::decay_t<Parameters>>) &&
        ...),
       "dlbridge: def_fast takes tensors, numbers and containers of tensors. Use dlbridge::def for "
@@ -169,7 +92,8 @@ struct fast_call {
                                          Py_ssize_t positional_count, PyObject* keywords) noexcept {
     PyObject* bound[count + 1];
     if (keywords != nullptr || positional_count != Py_ssize_t{count}) {
-      if (!bind_arguments(fast_record::of(self), args, positional_count, keywords, bound)) {
+      if (!bind_or_raise(fast_record::of(self),
+                         {args, static_cast<std::size_t>(positional_count), keywords}, bound)) {
         return nullptr;
       }
       args = bound;
@@ -178,16 +102,35 @@ struct fast_call {
   }
 
  private:
-  using argument_tuple = std::tuple<fast_argument<std::decay_t<Parameters>>...>;
+  // More arguments than these are loaded out of line: several kilobytes for each argument would not
+  // stay in the processor's cache.
+  static constexpr std::size_t most_in_line = 3;
+
+  // Returns false after a fatal exception, which ends the call before the next is loaded.
+  template <class P>
+  DLBRIDGE_INLINE static bool load(loaded_argument<P>& value, PyObject* object) noexcept {
+    value.result = value.argument.load(object);
+    return value.result != load_result::refused || !value.argument.is_fatal();
+  }
+  template <class P>
+  DLBRIDGE_NOINLINE static bool load_out_of_line(loaded_argument<P>& value,
+                                                 PyObject* object) noexcept {
+    return load(value, object);
+  }
 
   template <std::size_t... Is>
   DLBRIDGE_INLINE static PyObject* run(PyObject* self, PyObject* const* args,
                                        std::index_sequence<Is...>) noexcept {
-    argument_tuple arguments;
-    constexpr load_code where =
-        count <= most_loaded_in_line ? load_code::in_line : load_code::out_of_line;
-    if (!load_all<where>(arguments, args, indices()) || !agree_on_extents(arguments, indices())) {
-      refuse(self, arguments);
+    std::tuple<loaded_argument<std::decay_t<Parameters>>...> values;
+    if constexpr (count <= most_in_line) {
+      static_cast<void>((load(std::get<Is>(values), args[Is]) && ...));
+    } else {
+      static_cast<void>((load_out_of_line(std::get<Is>(values), args[Is]) && ...));
+    }
+    auto arguments = std::tie(std::get<Is>(values).argument...);
+    using check = argument_check<loaded_argument<std::decay_t<Parameters>>...>;
+    if (check::accept(std::get<Is>(values)...) != verdict::accepted) {
+      set_reasons(arguments, fast_record::of(self), indices());
       return nullptr;
     }
     PyObject* result = nullptr;
@@ -208,10 +151,10 @@ struct fast_call {
     return result;
   }
 
-  template <class Value>
-  static PyObject* to_python(PyObject* self, Value&& value, argument_tuple const& arguments) {
+  template <class Value, class Loaders>
+  static PyObject* to_python(PyObject* self, Value&& value, Loaders& arguments) {
     using type = std::decay_t<Value>;
-    if constexpr (is_scalar<type>) {
+    if constexpr (is_number_type<type>) {
       return scalar<type>::make(value);
     } else {
       static_assert(is_result<type> || is_container<type>,
@@ -228,13 +171,6 @@ struct fast_call {
         return nullptr;
       }
     }
-  }
-
-  DLBRIDGE_COLD static void refuse(PyObject* self, argument_tuple& arguments) noexcept {
-    fast_record const& record = fast_record::of(self);
-    refusals reasons;
-    detail::add_reasons(reasons, arguments, fast_parameters{record}, indices());
-    reasons.set_error(record.name.c_str());
   }
 };
 
@@ -294,20 +230,21 @@ DLBRIDGE_COLD inline void add_fast(PyObject* module, char const* name,
     throw python_error();
   }
   require_free_name(module, name);
-  auto owner = std::make_unique<fast_record>();
+  auto owner = std::make_unique<fast_record>(name);
   fast_record* const record = owner.get();
-  record->name = name;
-  record->parameter_names.assign(parameters.begin(), parameters.end());
-  for (std::size_t i = record->parameter_names.size(); i < annotations.count; ++i) {
-    record->parameter_names.push_back("arg" + std::to_string(i));
+  record->set_parameter_count(annotations.count);
+  record->positional = annotations.count;
+  for (std::size_t i = 0; i < annotations.count; ++i) {
+    record->parameters[i].name =
+        i < parameters.size() ? parameters.begin()[i] : "arg" + std::to_string(i);
   }
-  record->doc = signature_of(name, record->parameter_names, annotations) +
+  record->doc = signature_of(*record, annotations) +
                 (*doc != '\0' ? std::string("\n\n") + doc : std::string());
   record->results = results;
   record->definition = {record->name.c_str(),
                         reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call)),
                         METH_FASTCALL | METH_KEYWORDS, record->doc.c_str()};
-  ref const self = function_state::make(std::move(owner), module_name.get());
+  ref const self = make_record_owner(std::move(owner), module_name.get());
   ref const function =
       self ? ref::steal(api<PyCFunction_NewEx>(&record->definition, self.get(), module_name.get()))
            : ref();

@@ -7,7 +7,7 @@
 #include <dlbridge/builder.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/python/call/detail/export_path.hpp>
+#include <dlbridge/python/call/detail/to_library.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -65,7 +65,7 @@ inline ref give_indexable(managed_tensor m) noexcept {
 
 /// Converts a view to a Python object that keeps the object of the memory alive.
 /// @param view the view
-/// @param object the Python object whose memory it is
+/// @param object the Python object whose memory it is; null if the call has none, a TypeError
 /// @param first_argument the object of the first tensor argument of the call, or null
 /// @param as as of give_result
 /// @return the object, or an empty ref with a Python exception set
@@ -74,6 +74,11 @@ inline ref give_indexable(managed_tensor m) noexcept {
 /// The caller holds the GIL.
 inline ref give_view(member_view const& view, PyObject* object, PyObject* first_argument,
                      returns as) {
+  if (object == nullptr) {
+    set_error_text(PyExc_TypeError,
+                   "a dlbridge::member_view has no object to keep alive; return it from a method");
+    return ref();
+  }
   managed_tensor m = build_on(object_owner(ref::borrow(object)), view.memory());
   if (as.which) {
     return give_as(*as.which, std::move(m), as.narrows);

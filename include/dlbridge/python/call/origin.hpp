@@ -13,10 +13,10 @@
 #include <dlbridge/exchange.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/python/call/detail/export_path.hpp>
+#include <dlbridge/python/call/detail/to_library.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/consume_argument.hpp>
+#include <dlbridge/python/import/detail/dlpack_negotiation.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/detail/work_stream.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -57,21 +57,20 @@ class origin {
   /// Takes m; on failure m is freed.
   ref give(managed_tensor m, bool narrows = false) const noexcept {
     detail::export_path const path =
-        object_ != nullptr ? detail::export_path_cache::get(object_) : detail::export_path();
+        object_ != nullptr ? detail::export_path_of(object_) : detail::export_path();
     if (PyErr_Occurred() != nullptr) {
       error_keeper const pending;
       m = managed_tensor();
       return ref();
     }
-    if (!detail::accept_strides(path.is_torch, m)) {
+    if (!detail::accept_strides(path.is_torch(), m)) {
       return ref();
     }
     if (path.table) {
       return detail::give_by_table(path.table, std::move(m));
     }
-    return path.function != nullptr
-               ? detail::give_by_function(path, std::move(m), {std::nullopt, narrows})
-               : give_own(std::move(m));
+    return path.function ? detail::give_by_function(path, std::move(m), {std::nullopt, narrows})
+                         : give_own(std::move(m));
   }
 
   /// Allocates a row-major tensor by the library's allocator, or host memory of this library where
@@ -87,7 +86,7 @@ class origin {
       set_error(dlbridge::detail::empty_owner());
       return result;
     }
-    detail::export_path const path = detail::export_path_cache::get(object_);
+    detail::export_path const path = detail::export_path_of(object_);
     if (PyErr_Occurred() != nullptr) {
       return result;
     }
@@ -111,8 +110,8 @@ class origin {
         set_error(why);
       }
     } else if (path.row != nullptr && path.row->empty != nullptr) {
-      if (path.arrays != nullptr) {
-        result = path.arrays->allocate(type, shape, object);
+      if (detail::numpy_arrays const* const arrays = path.arrays()) {
+        result = arrays->allocate(type, shape, object);
       }
       if (!result && PyErr_Occurred() == nullptr) {
         result = make_empty(*path.row, type, shape, object);

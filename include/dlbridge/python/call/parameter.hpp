@@ -33,9 +33,10 @@ namespace python {
 /// - required(): the requirement that the tensor must meet
 /// - make(from, object): returns the parameter for an object, from its checked imported_tensor
 /// - convert(view): returns a converted copy, if required().converts
-/// - takes_others: whether it accepts objects other than producers; then also is_other(object), and
-///   import_other(object), which returns the tensor, or an empty one with an exception set
-/// - takes_buffers, takes_numbers: which other objects, for the annotation
+/// - takes_others: whether it accepts objects other than producers; then also is_other(object);
+///   import_other(object), which returns the tensor, or an empty one with an exception set; and
+///   other_names, which refusals add to what they expected
+/// - append_other_types(text): appends the types of these objects to an annotation
 template <class P>
 struct parameter {
   static constexpr bool is_tensor = false;
@@ -47,11 +48,11 @@ namespace detail {
 struct owning_parameter {
   static constexpr bool is_tensor = true;
   static constexpr bool takes_others = false;
-  static constexpr bool takes_buffers = false;
-  static constexpr bool takes_numbers = false;
   static constexpr bool optional = false;
   static constexpr bool borrows = false;
   static constexpr import_mode mode = import_mode::own;
+  template <class Text>
+  static constexpr void append_other_types(Text&) noexcept {}
 };
 // The parts that parameters of element type T have in common.
 template <class Type, class T, class Shape, class... Constraints>
@@ -131,15 +132,6 @@ struct parameter<std::optional<P>> : parameter<P> {
 
 template <class P>
 constexpr bool is_tensor_parameter = parameter<P>::is_tensor;
-
-namespace detail {
-// What a parameter type accepts beside producers, as refusals name it.
-template <class P>
-constexpr char const* others_of =
-    !parameter<P>::takes_numbers   ? ", or a buffer"
-    : !parameter<P>::takes_buffers ? ", a number, or a list of numbers"
-                                   : ", a buffer, a number, or a list of numbers";
-}  // namespace detail
 
 }  // namespace python
 }  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL

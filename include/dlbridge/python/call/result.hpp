@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -12,7 +11,7 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/call/any_argument.hpp>
 #include <dlbridge/python/call/argument.hpp>
-#include <dlbridge/python/call/detail/export_path.hpp>
+#include <dlbridge/python/call/detail/to_library.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/returns.hpp>
@@ -97,20 +96,6 @@ ref give_result(std::optional<Result>&& result, PyObject* first_argument = nullp
                 returns as = {}) noexcept {
   return result ? python::give_result(std::move(*result), first_argument, as)
                 : ref::borrow(Py_None);
-}
-
-/// Finds the first tensor argument of a call.
-/// @param objects the arguments of the call, one for each parameter; null for one that is no tensor
-/// @return a borrowed reference to the first tensor argument that is not None, or null
-template <class... Parameters>
-PyObject* first_tensor(PyObject* const* objects) noexcept {
-  constexpr bool is_tensor[] = {is_tensor_parameter<Parameters>...};
-  for (std::size_t i = 0; i < sizeof...(Parameters); ++i) {
-    if (is_tensor[i] && objects[i] != nullptr && objects[i] != Py_None) {
-      return objects[i];
-    }
-  }
-  return nullptr;
 }
 
 }  // namespace python

@@ -15,7 +15,7 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/consume.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/types/conversion.hpp>
+#include <dlbridge/types/conversion_rules.hpp>
 #include <dlbridge/view.hpp>
 
 namespace dlbridge {

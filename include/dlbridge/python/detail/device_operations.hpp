@@ -60,6 +60,10 @@ struct device_operations {
   /// one. Keeps the object alive that owns the stream, unless it is null, as long as the memory.
   bool (*record_stream)(managed_tensor const& tensor, stream_ref stream,
                         PyObject* stream_object) noexcept = nullptr;
+  /// Makes a SYCL queue, the stream= of a caller on oneAPI (spec 4.8), wait for the work that the
+  /// queue of a tensor has received, which is null if it is not known. Only the package's module
+  /// has the function. Returns false, with an exception set: bad_stream, or that of a queue.
+  bool (*order_queues)(PyObject* later, PyObject* earlier) noexcept = nullptr;
   /// As dlbridge::copy_of, row-major. While it is null, exports copy one element after the other:
   /// most extensions export no copies, and need not compile the kernels.
   managed_tensor (*copy_host)(tensor_view const& source, struct_kind kind) = nullptr;

@@ -13,9 +13,8 @@
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
-#include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/immutable_array.hpp>
+#include <dlbridge/python/import/detail/known_types.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
@@ -34,8 +33,7 @@ struct export_request {
   stream_request order{};
   bool host_reads = false;  // whether the host may read the memory, as no stream was named for it
   read_only_policy read_only = read_only_policy::refuse;
-  bool takes_queue = false;   // set by the caller, if it orders the queue after the tensor's
-  PyObject* queue = nullptr;  // borrowed: the SYCL queue of the consumer, on oneAPI
+  PyObject* queue = nullptr;  // borrowed: the object for device_operations::order_queues
 };
 
 namespace detail {
@@ -101,8 +99,10 @@ inline bool read_order(PyObject* stream, bool to_cpu, device where, export_reque
                         "return",
                         errc::bad_stream);
   }
-  if (out.takes_queue && has_queues(where) && !PyLong_Check(stream)) {
-    return read_queue(stream, where, out.queue);
+  if (where.type == kDLOneAPI && !PyLong_Check(stream) &&
+      device_operations::get().order_queues != nullptr) {
+    out.queue = stream;
+    return true;
   }
   std::int64_t value = 0;
   if (!read_stream(stream, stream_device(where), value)) {

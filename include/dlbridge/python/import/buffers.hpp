@@ -15,8 +15,8 @@
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
+#include <dlbridge/python/import/detail/type_facts.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/traits.hpp>
@@ -26,26 +26,32 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
-// Converts byte strides to strides in elements; returns false when one is not a multiple of the
-// item size. A stride that leads to no second element is not checked, and becomes 1.
-inline bool to_element_strides(int rank, std::int64_t const* shape, std::int64_t const* bytes,
-                               std::int64_t item_bytes, std::int64_t* out) noexcept {
-  bool const empty = count_of(rank, shape) == 0;
-  for (int i = 0; i < rank; ++i) {
-    bool const matters = !empty && shape[i] > 1;
-    if (matters && bytes[i] % item_bytes != 0) {
+// A shape, and strides in bytes.
+struct byte_layout {
+  int rank = 0;
+  std::int64_t shape[max_rank];
+  std::int64_t strides[max_rank];
+};
+
+// Writes a layout to a description, with strides in elements. A stride that leads to no second
+// element is not checked, and becomes 1. False, with an exception set, when another one is not a
+// multiple of the item size.
+inline bool describe_layout(byte_layout& from, std::int64_t item_bytes, description& d) noexcept {
+  bool const empty = count_of(from.rank, from.shape) == 0;
+  for (int i = 0; i < from.rank; ++i) {
+    bool const matters = !empty && from.shape[i] > 1;
+    if (matters && from.strides[i] % item_bytes != 0) {
+      report r = refusal(errc::layout_mismatch, "strides that are multiples of the item size of ",
+                         "others", "Pass a compact copy, as numpy.array(x) makes it");
+      r.expected.append(item_bytes).append(" bytes");
+      set_error(r);
       return false;
     }
-    out[i] = matters ? bytes[i] / item_bytes : 1;
+    from.strides[i] = matters ? from.strides[i] / item_bytes : 1;
   }
+  d.shape = dims::from(from.shape, static_cast<std::size_t>(from.rank));
+  d.strides = dims::from(from.strides, static_cast<std::size_t>(from.rank));
   return true;
-}
-
-DLBRIDGE_COLD inline void refuse_strides(std::int64_t item_bytes) noexcept {
-  report r = refusal(errc::layout_mismatch, "strides that are multiples of the item size of ",
-                     "others", "Pass a compact copy, as numpy.array(x) makes it");
-  r.expected.append(item_bytes).append(" bytes");
-  set_error(r);
 }
 
 // @param object the array of a typestr; null for the format of a buffer
@@ -120,28 +126,22 @@ inline managed_tensor from_buffer(PyObject* exporter) noexcept {
     detail::refuse_format("a buffer of one native number per item", buffer.format, nullptr);
     return managed_tensor();
   }
-  std::int64_t shape[max_rank];
-  std::int64_t byte_strides[max_rank];
-  std::int64_t strides[max_rank];
+  detail::byte_layout layout;
+  layout.rank = buffer.ndim;
   for (int i = 0; i < buffer.ndim; ++i) {
-    shape[i] = buffer.shape[i];
-    byte_strides[i] = buffer.strides[i];
+    layout.shape[i] = buffer.shape[i];
+    layout.strides[i] = buffer.strides[i];
     if (buffer.suboffsets != nullptr && buffer.suboffsets[i] >= 0) {
       set_error(refusal(errc::layout_mismatch, "a buffer without indirections", "suboffsets",
                         "Copy it to a compact array first"));
       return managed_tensor();
     }
   }
-  if (!detail::to_element_strides(buffer.ndim, shape, byte_strides, buffer.itemsize, strides)) {
-    detail::refuse_strides(buffer.itemsize);
-    return managed_tensor();
-  }
-  auto const rank = static_cast<std::size_t>(buffer.ndim);
   d.data = buffer.buf;
-  d.shape = dims::from(shape, rank);
-  d.strides = dims::from(strides, rank);
   d.flags = buffer.readonly != 0 ? flag_read_only : 0;
-  return detail::build_on_object(std::move(memory), d);
+  return detail::describe_layout(layout, buffer.itemsize, d)
+             ? detail::build_on_object(std::move(memory), d)
+             : managed_tensor();
 }
 
 namespace detail {
@@ -206,6 +206,17 @@ DLBRIDGE_COLD inline interface_items read_interface_items(PyObject* described) n
           item("strides"), item("mask"),    item("offset")};
 }
 
+// Reads a dtype that ml_dtypes adds to NumPy, by its name: the typestr states its bytes alone. Its
+// elements below 8 bits have a byte each.
+DLBRIDGE_COLD inline bool read_added_dtype(PyObject* array, char const* typestr, std::int64_t bytes,
+                                           dtype& type) noexcept {
+  ref const descr = optional_attribute(array, names::get().dtype);
+  ref const name = descr ? optional_attribute(descr.get(), "name") : ref();
+  char const* const text = name ? text_in(name.get()) : nullptr;
+  return text != nullptr && read_byte_order(typestr, 2) && try_parse_dtype(text, type) &&
+         bytes <= 4 && element_bytes(type) == bytes && find_format(type) == nullptr;
+}
+
 // Reads the dtype, the shape and the strides. False with an exception set on failure.
 DLBRIDGE_COLD inline bool describe_interface(PyObject* object, interface_items const& items,
                                              char const* typestr, description& d) noexcept {
@@ -218,31 +229,26 @@ DLBRIDGE_COLD inline bool describe_interface(PyObject* object, interface_items c
     return false;
   }
   d.flags = is_sub_byte(d.type) ? flag_padded : 0;
-  int rank = 0;
+  byte_layout layout;
   int stride_count = 0;
-  std::int64_t shape[max_rank];
-  std::int64_t byte_strides[max_rank];
-  std::int64_t strides[max_rank];
-  bool is_shape = read_integers(items.shape.get(), shape, rank);
-  for (int i = 0; is_shape && i < rank; ++i) {
-    is_shape = shape[i] >= 0;
+  bool is_shape = read_integers(items.shape.get(), layout.shape, layout.rank);
+  for (int i = 0; is_shape && i < layout.rank; ++i) {
+    is_shape = layout.shape[i] >= 0;
   }
   if (!is_shape) {
     refuse_interface(items.shape.get(), "shape", "up to 64 integers of 0 and above");
     return false;
   }
-  if (items.strides &&
-      (!read_integers(items.strides.get(), byte_strides, stride_count) || stride_count != rank)) {
+  if (!items.strides) {
+    d.shape = dims::from(layout.shape, static_cast<std::size_t>(layout.rank));
+    return true;
+  }
+  if (!read_integers(items.strides.get(), layout.strides, stride_count) ||
+      stride_count != layout.rank) {
     refuse_interface(items.strides.get(), "strides", "as many integers of 64 bits as shape");
     return false;
   }
-  if (items.strides && !to_element_strides(rank, shape, byte_strides, item_bytes, strides)) {
-    refuse_strides(item_bytes);
-    return false;
-  }
-  d.shape = dims::from(shape, static_cast<std::size_t>(rank));
-  d.strides = dims::from(strides, items.strides ? static_cast<std::size_t>(rank) : 0);
-  return true;
+  return describe_layout(layout, item_bytes, d);
 }
 
 // A tensor on the address of an array interface.
@@ -317,6 +323,30 @@ inline bool may_read_buffer(PyObject* object) noexcept {
   return !is_date;
 }
 
+// Imports an ndarray that NumPy does not export by its array interface: one of a dtype of
+// ml_dtypes, and a read-only one before NumPy 2.1. Refuses others with the reason, of which the
+// pending exception of NumPy is the cause. That exception stays if the object is no such array.
+// @param copies whether to import a copy, which NumPy makes
+DLBRIDGE_COLD inline managed_tensor own_refused_ndarray(type_entry const& type, PyObject* object,
+                                                        bool copies) noexcept {
+  ref refused = take_exception();
+  if (!is_suppressible(refused.get()) || !exports_fields(type, object)) {
+    set_exception(std::move(refused));
+    return managed_tensor();
+  }
+  ref const array =
+      copies ? ref::steal(api<PyObject_CallMethod>(object, "copy", nullptr)) : ref::borrow(object);
+  ref const described =
+      array ? optional_attribute(array.get(), names::get().array_interface) : ref();
+  managed_tensor tensor =
+      described ? from_array_interface(array.get(), described.get(), cpu) : managed_tensor();
+  if (!tensor) {
+    set_cause(refused.get());
+  } else if (copies) {
+    tensor.get_versioned()->flags |= flag_is_copied;
+  }
+  return tensor;
+}
 }  // namespace detail
 
 }  // namespace python

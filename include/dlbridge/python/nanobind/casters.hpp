@@ -17,16 +17,17 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/call/any_argument.hpp>
 #include <dlbridge/python/call/argument.hpp>
+#include <dlbridge/python/call/detail/literal_text.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/detail/signature.hpp>
 #include <dlbridge/python/call/member_view.hpp>
-#include <dlbridge/python/call/or_buffer.hpp>
-#include <dlbridge/python/call/or_numbers.hpp>
+#include <dlbridge/python/call/or_other.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/nanobind/detail/private_names.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 #include <dlbridge/tensor.hpp>
 
@@ -35,18 +36,15 @@ inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_nanobind {
 
-// The annotation of a parameter type as a descr, nanobind's compile-time string.
-template <class P, std::size_t... Is>
+// An annotation as a descr, nanobind's compile-time string.
+template <class Composer, std::size_t... Is>
 constexpr auto make_descr(std::index_sequence<Is...>) {
-  constexpr literal_text text = annotation_of<P>();
-  return nb::detail::descr<sizeof...(Is)>(text.data[Is]...);
+  constexpr auto text = compose<Composer>();
+  return make_text<text.data[Is]...>();
 }
-// As nb::detail::io_name writes it: one annotation for parameters, another for results.
-template <class P>
+template <class Composer>
 constexpr auto descr_of() {
-  return nb::detail::const_name("@") +
-         make_descr<P>(std::make_index_sequence<annotation_of<P>().size>()) +
-         nb::detail::const_name("@typing.Any@");
+  return make_descr<Composer>(std::make_index_sequence<compose<Composer>().size>());
 }
 
 // Discards the exception of an object that does not fit, as nanobind's casters cannot pass it on. A
@@ -79,7 +77,7 @@ struct parameter<on_nanobind::owned<P>> : parameter<P> {
 namespace on_nanobind {
 // Makes the call own an object of C++. Null if that is impossible.
 template <class T>
-T* keep_for_call(T&& value, nb::detail::cleanup_list& call) noexcept {
+T* keep_for_call(T&& value, call_objects& call) noexcept {
   std::unique_ptr<T> kept(new (std::nothrow) T(std::move(value)));
   ref capsule = kept ? ref::steal(api<PyCapsule_New>(
                            kept.get(), nullptr,
@@ -105,7 +103,10 @@ class tensor_caster {
   };
 
  public:
-  static constexpr auto Name = descr_of<P>();
+  // One annotation for parameters, another for results.
+  static constexpr auto Name = make_text("@") +
+                               descr_of<annotation_composer<P, place::parameter>>() +
+                               make_text("@typing.Any@");
   using Value = P;
   template <class>
   using Cast = P;
@@ -116,19 +117,16 @@ class tensor_caster {
   }
 
   template <class Flags>  // uint32_t, or uint8_t before nanobind 3
-  bool from_python(nb::handle source, Flags flags, nb::detail::cleanup_list* call) noexcept {
+  bool from_python(nb::handle source, Flags flags, call_objects* call) noexcept {
     if constexpr (parameter<P>::borrows) {
       // nb::cast has no call that could own the tensor of a span.
-      if (call == nullptr || (flags & static_cast<Flags>(nb::detail::cast_flags::manual)) != 0) {
+      if (call == nullptr || is_outside_call(flags)) {
         return false;
       }
     }
     tensor_argument<owned<P>>& argument = own_.emplace().argument;
     own_->object = ref::borrow(source.ptr());
-    bool const is_exact = parameter<P>::required().converts &&
-                          (flags & static_cast<Flags>(nb::detail::cast_flags::convert)) == 0;
-    load_result const result =
-        is_exact ? argument.load_exactly(source.ptr()) : argument.load(source.ptr());
+    load_result const result = argument.load(source.ptr(), {may_convert(flags)});
     if (result == load_result::refused) {
       discard(std::move(argument.exception()));
       return false;
@@ -148,7 +146,7 @@ class tensor_caster {
     return std::move(kept_->argument.extract().value);
   }
 
-  static nb::handle from_cpp(P&& result, nb::rv_policy, nb::detail::cleanup_list*) noexcept {
+  static nb::handle from_cpp(P&& result, nb::rv_policy, call_objects*) noexcept {
     static_assert(is_result<P> && !parameter<P>::borrows,
                   "dlbridge: a tensor_span that is returned would outlive its memory. "
                   "Return an owning tensor (managed_tensor, tensor, argument), or "
@@ -156,7 +154,7 @@ class tensor_caster {
     return python::give_result(std::move(result), nullptr).release();
   }
   template <class Lvalue>
-  static nb::handle from_cpp(Lvalue const&, nb::rv_policy, nb::detail::cleanup_list*) noexcept {
+  static nb::handle from_cpp(Lvalue const&, nb::rv_policy, call_objects*) noexcept {
     static_assert(sizeof(Lvalue) == 0,
                   "dlbridge: a tensor is returned by value, moved out. To share the memory of an "
                   "object, add __dlpack__ to its class by dlbridge::def_dlpack, or return a "
@@ -194,12 +192,10 @@ template <class T, class Shape, class... Constraints>
 struct type_caster<std::optional<dlbridge::argument<T, Shape, Constraints...>>>
     : dlbridge::python::on_nanobind::tensor_caster<
           std::optional<dlbridge::argument<T, Shape, Constraints...>>> {};
-template <class P>
-struct type_caster<std::optional<dlbridge::or_buffer<P>>>
-    : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::or_buffer<P>>> {};
-template <class P>
-struct type_caster<std::optional<dlbridge::or_numbers<P>>>
-    : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::or_numbers<P>>> {};
+template <class P, class... Kinds>
+struct type_caster<std::optional<dlbridge::or_other<P, Kinds...>>>
+    : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::or_other<P, Kinds...>>> {
+};
 template <>
 struct type_caster<std::optional<dlbridge::any_argument>>
     : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::any_argument>> {};
@@ -222,21 +218,10 @@ struct type_caster<dlbridge::member_view> {
   static constexpr auto Name = const_name("typing.Any");
   static handle from_cpp(dlbridge::member_view const& view, rv_policy,
                          cleanup_list* call) noexcept {
-    return give(view, call, nullptr, {});
-  }
-  // As dlbridge::python::give_view, for the object of the call.
-  static handle give(dlbridge::member_view const& view, cleanup_list* call,
-                     PyObject* first_argument, dlbridge::returns as) noexcept {
     PyObject* const object = call != nullptr ? call->self() : nullptr;
-    if (object == nullptr) {
-      dlbridge::python::set_error_text(
-          PyExc_TypeError,
-          "a dlbridge::member_view has no object to keep alive; return it from a method");
-      return {};
-    }
     dlbridge::python::ref result;
     dlbridge::python::guarded(
-        [&] { result = dlbridge::python::give_view(view, object, first_argument, as); });
+        [&] { result = dlbridge::python::give_view(view, object, nullptr, {}); });
     return result.release();
   }
 };

@@ -9,11 +9,7 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/detail/keywords.hpp>
-#include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/nanobind/detail/bind.hpp>
-#include <dlbridge/python/nanobind/detail/bound_function.hpp>
-#include <dlbridge/python/nanobind/detail/class_members.hpp>
 #include <dlbridge/python/nanobind/detail/extras.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 
@@ -61,7 +57,7 @@ void def(::nanobind::class_<T, Options...>& scope, ::nanobind::init<Parameters..
       [](::nanobind::pointer_and_handle<T> self, Parameters... values) {
         // As nanobind does, the alias for objects of Python's subclasses alone.
         if constexpr (!std::is_same_v<T, alias> && std::is_constructible_v<T, Parameters...>) {
-          if (!::nanobind::detail::nb_inst_python_derived(self.h.ptr())) {
+          if (!python::on_nanobind::is_derived_in_python(self.h.ptr())) {
             ::new (static_cast<void*>(self.p)) T(std::forward<Parameters>(values)...);
             return;
           }
@@ -107,10 +103,9 @@ void def_property(::nanobind::class_<T, Options...>& scope, char const* name, Ge
   pn::insert_property(
       scope, name,
       pn::make_accessor<T>(scope, name, "", std::forward<Getter>(getter), ::nanobind::is_getter(),
-                           ::nanobind::detail::filter_getter(extra)...),
-      pn::make_setter<T>(scope, name, std::forward<Setter>(setter),
-                         ::nanobind::detail::filter_setter(extra)...),
-      pn::doc_of(::nanobind::detail::filter_getter(extra)...));
+                           pn::of_getter(extra)...),
+      pn::make_setter<T>(scope, name, std::forward<Setter>(setter), pn::of_setter(extra)...),
+      pn::doc_of(pn::of_getter(extra)...));
 }
 /// The same, for a property without setter.
 template <class T, class... Options, class Getter, class... Extra>

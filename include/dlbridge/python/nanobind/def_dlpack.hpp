@@ -7,8 +7,8 @@
 
 #include <utility>
 
-#include <dlbridge/python/call/binding/class_operations.hpp>
 #include <dlbridge/python/call/def_dlpack.hpp>
+#include <dlbridge/python/call/detail/class_operations.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 

@@ -9,10 +9,11 @@
 #include <utility>
 
 #include <dlbridge/error.hpp>
-#include <dlbridge/python/call/binding/mismatch.hpp>
+#include <dlbridge/python/call/detail/class_operations.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/nanobind/detail/private_names.hpp>
 
 #if NB_VERSION_MAJOR < 2 || (NB_VERSION_MAJOR == 2 && NB_VERSION_MINOR < 11)
 #error \
@@ -23,7 +24,6 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_nanobind {
-namespace nb = ::nanobind;
 
 [[noreturn]] inline void throw_pending() { throw nb::python_error(); }
 

@@ -16,16 +16,17 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/call/any_argument.hpp>
 #include <dlbridge/python/call/argument.hpp>
+#include <dlbridge/python/call/detail/literal_text.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/detail/signature.hpp>
 #include <dlbridge/python/call/member_view.hpp>
-#include <dlbridge/python/call/or_buffer.hpp>
-#include <dlbridge/python/call/or_numbers.hpp>
+#include <dlbridge/python/call/or_other.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/pybind11/detail/private_names.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 #include <dlbridge/tensor.hpp>
 
@@ -34,15 +35,16 @@ inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 
 namespace python {
 namespace on_pybind11 {
-// The annotation of a parameter type as a descr, pybind11's compile-time string.
-template <class P, std::size_t... Is>
+// An annotation as a descr, pybind11's compile-time string.
+template <class Composer, std::size_t... Is>
 constexpr auto make_descr(std::index_sequence<Is...>) {
-  constexpr literal_text text = annotation_of<P>();
-  return py::detail::descr<sizeof...(Is)>(text.data[Is]...);
+  constexpr auto text = compose<Composer>();
+  return make_text<text.data[Is]...>();
 }
-template <class P>
+template <class T, place Place>
 constexpr auto descr_of() {
-  return make_descr<P>(std::make_index_sequence<annotation_of<P>().size>());
+  using composer = annotation_composer<T, Place>;
+  return make_descr<composer>(std::make_index_sequence<compose<composer>().size>());
 }
 
 // Extracts a borrowed tensor from a caster that may not live as long as the call: pybind11 destroys
@@ -61,7 +63,7 @@ P extract_for_call(tensor_argument<P>&& source) {
   py::capsule const patient(kept.get(),
                             [](void* each) { delete static_cast<kept_argument*>(each); });
   static_cast<void>(kept.release());
-  py::detail::loader_life_support::add_patient(patient);
+  on_pybind11::keep_for_call(patient);
   return result;
 }
 
@@ -70,18 +72,17 @@ P extract_for_call(tensor_argument<P>&& source) {
 template <class P>
 class tensor_caster {
  public:
-  // As py::detail::io_name writes it: one annotation for parameters, another for results.
+  // One annotation for parameters, another for results.
   static constexpr auto name =
-      py::detail::const_name("@") + descr_of<P>() + py::detail::const_name("@typing.Any@");
+      make_text("@") + descr_of<P, place::parameter>() + make_text("@typing.Any@");
 
   tensor_caster() noexcept {}  // user-provided: value-initialization does not zero the members
 
   // Throws an exception of the producer that is no refusal, such as KeyboardInterrupt.
   //
-  // pybind11 keeps the caster of a parameter until the call returns, and passes load elements of
-  // its own vectors: a handle& and an rvalue bool, or up to 3.0 a reference into a vector<bool>.
-  // The casters of containers pass their own parameter `convert`, an lvalue, and py::cast a const
-  // handle&. A caster of another author must pass its `convert` as well.
+  // The caster of a parameter, which lives until the call returns, is known by what it is passed: a
+  // handle& and a `convert` from pybind11's own vector. Casters of containers pass an lvalue, and
+  // py::cast a const handle&.
   template <class Source, class Convert>
   bool load(Source&& source, Convert&& convert) {
     constexpr bool is_parameter =
@@ -135,13 +136,9 @@ class tensor_caster {
   }
 
  private:
-  bool load_object(py::handle source, [[maybe_unused]] bool convert) {
-    if constexpr (tensor_argument<P>::need.converts) {
-      if (!convert) {
-        return finish_load(argument_.emplace().load_exactly(source.ptr()));
-      }
-    }
-    return finish_load(argument_.emplace().load(source.ptr()));  // pybind11 may call load twice
+  bool load_object(py::handle source, bool convert) {
+    // pybind11 may call load twice.
+    return finish_load(argument_.emplace().load(source.ptr(), {convert}));
   }
 
   // Nothing but the container keeps an element, and its producer may empty that.
@@ -150,7 +147,7 @@ class tensor_caster {
     bool const fits = load_object(source, convert);
     if constexpr (parameter<P>::borrows) {
       if (fits) {
-        py::detail::loader_life_support::add_patient(source);
+        on_pybind11::keep_for_call(source);
       }
     }
     return fits;
@@ -216,15 +213,10 @@ class type_caster<std::optional<dlbridge::argument<T, Shape, Constraints...>>>
  public:
   type_caster() noexcept {}
 };
-template <class P>
-class type_caster<std::optional<dlbridge::or_buffer<P>>>
-    : public dlbridge::python::on_pybind11::tensor_caster<std::optional<dlbridge::or_buffer<P>>> {
- public:
-  type_caster() noexcept {}
-};
-template <class P>
-class type_caster<std::optional<dlbridge::or_numbers<P>>>
-    : public dlbridge::python::on_pybind11::tensor_caster<std::optional<dlbridge::or_numbers<P>>> {
+template <class P, class... Kinds>
+class type_caster<std::optional<dlbridge::or_other<P, Kinds...>>>
+    : public dlbridge::python::on_pybind11::tensor_caster<
+          std::optional<dlbridge::or_other<P, Kinds...>>> {
  public:
   type_caster() noexcept {}
 };
@@ -260,19 +252,8 @@ class type_caster<dlbridge::member_view> {
  public:
   static constexpr auto name = const_name("typing.Any");
   static handle cast(dlbridge::member_view const& view, return_value_policy, handle parent) {
-    return give(view, parent, nullptr, {});
-  }
-  // As dlbridge::python::give_view, for the parent that pybind11 passes.
-  static handle give(dlbridge::member_view const& view, handle parent, PyObject* first_argument,
-                     dlbridge::returns as) {
-    if (!parent) {
-      throw type_error(
-          "a dlbridge::member_view has no object to keep alive; return it from a method, or "
-          "from a function of the object that it is part of, and pass that object by position");
-    }
     namespace dp = dlbridge::python;
-    return dp::on_pybind11::checked(dp::give_view(view, parent.ptr(), first_argument, as))
-        .release();
+    return dp::on_pybind11::checked(dp::give_view(view, parent.ptr(), nullptr, {})).release();
   }
 };
 }  // namespace detail

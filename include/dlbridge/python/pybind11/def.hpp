@@ -5,97 +5,16 @@
 
 #include <pybind11/pybind11.h>
 
-#include <cstddef>
-#include <cstring>
-#include <string>
 #include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/binding/as_function.hpp>
-#include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/python/pybind11/detail/insert_function.hpp>
-#include <dlbridge/python/pybind11/detail/make_function.hpp>
-#include <dlbridge/python/pybind11/errors.hpp>
+#include <dlbridge/python/call/detail/as_function.hpp>
+#include <dlbridge/python/pybind11/detail/bind.hpp>
+#include <dlbridge/python/pybind11/detail/extras.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-
-namespace python {
-namespace on_pybind11 {
-// Adds a Python function to its module or class. The record of the function is never freed.
-DLBRIDGE_COLD inline void insert(py::handle scope, char const* name, made_function made,
-                                 binding_kind kind) {
-  bound_record& record = *made.record.release();
-  if (!insert_function(scope.ptr(), name, ref::steal(made.function.release().ptr()), record,
-                       kind)) {
-    throw_pending();
-  }
-}
-
-// The class to which a pybind11 constructor, such as py::init<int>(), adds its function.
-template <class Class>
-struct constructed_class {
-  using type = typename Class::type;
-  using type_alias = typename Class::type_alias;
-  using holder_type = typename Class::holder_type;
-  static constexpr bool has_alias = Class::has_alias;
-
-  template <class F, class... Extra>
-  void def(char const* name, F&& function, Extra const&... extra) {
-    py::str const class_name = bound.attr("__name__");
-    // A constructor is called by the name of its class, in contrast to __setstate__.
-    std::string const display_name =
-        std::strcmp(name, "__init__") == 0 ? class_name : py::str(name);
-    on_pybind11::insert(bound, name,
-                        make_function(binding::as_function<type>(std::forward<F>(function)), name,
-                                      display_name.c_str(), py::is_method(bound), extra...),
-                        binding_kind::method);
-  }
-
-  Class& bound;
-};
-
-// An accessor of a property, whose messages name it "class.property.accessor"; or None.
-template <class Class, class... Extra>
-py::object make_accessor(Class&, char const*, char const*, std::nullptr_t, Extra const&...) {
-  return py::none();
-}
-template <class Class, class F, class... Extra>
-py::object make_accessor(Class& bound, char const* name, char const* accessor, F&& function,
-                         Extra const&... extra) {
-  std::string const class_name = py::str(bound.attr("__name__"));
-  std::string const display_name = class_name + "." + name + accessor;
-  made_function made =
-      make_function(binding::as_function<typename Class::type>(std::forward<F>(function)), name,
-                    display_name.c_str(), py::is_method(bound),
-                    py::return_value_policy::reference_internal, extra...);
-  static_cast<void>(made.record.release());  // the function refers to the record
-  return std::move(made.function);
-}
-
-// The docstring among the extras, or "".
-template <class... Extra>
-char const* doc_of(Extra const&... extra) noexcept {
-  char const* doc = "";
-  [[maybe_unused]] auto const look = [&](auto const& each) {
-    if constexpr (std::is_convertible_v<decltype(each), char const*>) {
-      doc = each;
-    } else if constexpr (std::is_same_v<std::decay_t<decltype(each)>, py::doc>) {
-      doc = each.value;
-    }
-  };
-  (look(extra), ...);
-  return doc;
-}
-
-DLBRIDGE_COLD inline void insert_property(py::handle bound, char const* name, py::handle getter,
-                                          py::handle setter, char const* doc) {
-  py::handle const property(reinterpret_cast<PyObject*>(&PyProperty_Type));
-  py::setattr(bound, name, property(getter, setter, py::none(), doc));
-}
-}  // namespace on_pybind11
-}  // namespace python
 
 /// Binds a function whose parameters and result may be tensors to a module or a class, as the def
 /// of pybind11 does.
@@ -112,25 +31,23 @@ DLBRIDGE_COLD inline void insert_property(py::handle bound, char const* name, py
 /// @param name the name in Python
 /// @param function a function, a function object or a pointer to a member function
 /// @param extra pybind11's extras (py::arg, defaults, a docstring, call_guard, ...), and returns
-/// @throws pybind11::error_already_set TypeError, when scope has an attribute of that name that def
-/// did not bind
+/// @throws pybind11::error_already_set TypeError, when the extras state that a parameter may be
+/// None, which its type refuses
+/// @throws std::runtime_error as pybind11's def, when scope has an attribute of that name to which
+/// the function cannot be an overload
 /// @par Thread and GIL
 /// The caller holds the GIL. A call holds it while it converts arguments and results. A call_guard
 /// applies to the C++ function alone, and may release the GIL if no parameter is a tensor_span.
 template <class Scope, class F, class... Extra>
 void def(Scope& scope, char const* name, F&& function, Extra const&... extra) {
   namespace pp = python::on_pybind11;
-  if constexpr (std::is_base_of_v<pybind11::detail::generic_type, Scope>) {
-    auto callee = python::binding::as_function<typename Scope::type>(std::forward<F>(function));
-    pp::insert(
-        scope, name,
-        pp::make_function(std::move(callee), name, name, pybind11::is_method(scope), extra...),
-        pp::binding_kind::method);
+  if constexpr (!std::is_base_of_v<pybind11::module_, Scope>) {
+    pp::bind(scope, name,
+             python::binding::as_function<typename Scope::type>(std::forward<F>(function)), name,
+             pybind11::is_method(scope), extra...);
   } else {
-    auto callee = python::binding::as_function<void>(std::forward<F>(function));
-    pp::insert(scope, name,
-               pp::make_function(std::move(callee), name, name, pybind11::scope(scope), extra...),
-               pp::binding_kind::function);
+    pp::bind(scope, name, python::binding::as_function<void>(std::forward<F>(function)), name,
+             pybind11::scope(scope), extra...);
   }
 }
 
@@ -163,10 +80,9 @@ auto def(Class& scope, Constructor&& constructor, Extra const&... extra)
 template <class Class, class F, class... Extra>
 void def_static(Class& scope, char const* name, F&& function, Extra const&... extra) {
   namespace pp = python::on_pybind11;
-  pp::insert(scope, name,
-             pp::make_function(python::binding::as_function<void>(std::forward<F>(function)), name,
-                               name, pybind11::scope(scope), extra...),
-             pp::binding_kind::static_method);
+  scope.attr(name) = pybind11::staticmethod(
+      pp::make_function(python::binding::as_function<void>(std::forward<F>(function)), name, name,
+                        pp::sibling_in(scope, name), pybind11::scope(scope), extra...));
 }
 
 /// Binds a property, whose value may be a tensor. A getter that returns a member_view exposes

@@ -8,11 +8,11 @@
 #include <memory>
 #include <utility>
 
-#include <dlbridge/python/call/binding/class_operations.hpp>
-#include <dlbridge/python/call/binding/mismatch.hpp>
 #include <dlbridge/python/call/def_dlpack.hpp>
+#include <dlbridge/python/call/detail/class_operations.hpp>
+#include <dlbridge/python/pybind11/detail/private_names.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
-#include <dlbridge/python/tensor/detail/array_method.hpp>
+#include <dlbridge/python/tensor/tensor_type.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
@@ -33,37 +33,24 @@ struct object_access : translator {
   static PyObject* make(T value) {
     return py::cast(std::move(value)).release().ptr();
   }
-
- private:
-  // Whether the C++ object exists: pybind11's cast would allocate memory for it, which no
-  // constructor has initialized.
-  static bool is_initialized(PyObject* self) {
-    auto* const object = reinterpret_cast<py::detail::instance*>(self);
-    for (py::detail::value_and_holder const& each : py::detail::values_and_holders(object)) {
-      if (each.value_ptr() == nullptr || (object->owned && !each.holder_constructed())) {
-        return false;
-      }
-    }
-    return true;
-  }
 };
 
 // Gives a class the buffer that Python asks for if its author passed py::buffer_protocol(), unless
 // the class or a base has one.
-inline void add_buffer(PyTypeObject* type) {
-  for (py::handle each : py::reinterpret_borrow<py::tuple>(type->tp_mro)) {
-    auto* const info = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(each.ptr()));
-    if (info != nullptr && info->get_buffer != nullptr) {
-      return;
-    }
+template <class T, class... Extra>
+void add_buffer(py::class_<T, Extra...>& bound_class) {
+  auto* const type = reinterpret_cast<PyTypeObject*>(bound_class.ptr());
+  if (type->tp_as_buffer == nullptr || has_buffer(type)) {
+    return;
   }
-  py::detail::get_type_info(type)->get_buffer = [](PyObject* self, void*) {
+  bound_class.def_buffer([](T& array) {
+    py::object const self = py::cast(array, py::return_value_policy::reference);
     auto buffer = std::make_unique<Py_buffer>();
-    if (detail::buffer_of_producer(self, buffer.get(), PyBUF_FULL_RO) != 0) {
+    if (detail::buffer_of_producer(self.ptr(), buffer.get(), PyBUF_FULL_RO) != 0) {
       throw py::error_already_set();
     }
-    return new py::buffer_info(buffer.release());  // which releases the buffer
-  };
+    return py::buffer_info(buffer.release());  // which releases the buffer
+  });
 }
 }  // namespace on_pybind11
 }  // namespace python
@@ -98,7 +85,7 @@ DLBRIDGE_LOCAL void def_dlpack(pybind11::class_<T, Extra...>& bound_class,
   if (!python::detail::add_dlpack<operations>(type, docs)) {
     throw pybind11::error_already_set();
   }
-  python::on_pybind11::add_buffer(type);
+  python::on_pybind11::add_buffer(bound_class);
 }
 
 }  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL

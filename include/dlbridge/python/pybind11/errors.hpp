@@ -12,6 +12,7 @@
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/pybind11/detail/private_names.hpp>
 
 #if PYBIND11_VERSION_MAJOR < 3
 #error "dlbridge: pybind11 3.0 or newer is required. Write pybind11>=3.0 in the build requirements"
@@ -21,7 +22,6 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_pybind11 {
-namespace py = pybind11;
 
 [[noreturn]] inline void throw_pending() { throw py::error_already_set(); }
 
@@ -58,7 +58,7 @@ struct translator {
     } catch (python_error const& e) {
       e.restore();
     } catch (...) {
-      py::detail::try_translate_exceptions();
+      translate_exception();
     }
   }
 };

@@ -1,5 +1,5 @@
-// tensor_type, wrap_tensor: create the Python type Tensor with the DLPack protocol, and its
-// objects.
+// tensor_type, wrap_tensor, array_of_producer: create the Python type Tensor with the DLPack
+// protocol, and its objects; __array__ and the buffer of any object with __dlpack__.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -7,19 +7,21 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
-#include <dlbridge/python/detail/sycl_queues.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/exchange_table.hpp>
 #include <dlbridge/python/export/produce.hpp>
-#include <dlbridge/python/import/detail/no_producer.hpp>
+#include <dlbridge/python/import/consume.hpp>
+#include <dlbridge/python/import/request.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/array_method.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_truth.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/view.hpp>
@@ -28,14 +30,16 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
+DLBRIDGE_LOCAL inline PyTypeObject* tensor_type() noexcept;
+
 namespace detail {
 inline PyObject* dlpack_method(PyObject* object, PyObject* const* args, Py_ssize_t count,
                                PyObject* keywords) noexcept {
   tensor_object& self = tensor_in(object);
   export_request request;
-  request.takes_queue = true;
   if (!read_export_request(args, count, keywords, self.view.device(), request) ||
-      (request.queue != nullptr && !order_queues(request.queue, self.stream_object))) {
+      (request.queue != nullptr &&
+       !device_operations::get().order_queues(request.queue, self.stream_object))) {
     return nullptr;
   }
   shared_tensor const* const owner = try_share(self);
@@ -56,28 +60,7 @@ inline PyMethodDef dlpack_row() noexcept {
   return {
       "__dlpack__", method(&dlpack_method), METH_FASTCALL | METH_KEYWORDS,
       "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-      "Return a capsule with this tensor, as the array API 2023.12 specifies.\n\n"
-      "Parameters\n----------\n"
-      "stream : int or object, optional\n"
-      "    The stream of the consumer, which is ordered after the tensor's own. By default the\n"
-      "    default stream of the device; -1 for no order.\n"
-      "max_version : tuple of int, optional\n"
-      "    The highest DLPack version that the consumer supports. The struct is versioned from\n"
-      "    (1, 0) on, else legacy.\n"
-      "dl_device : tuple of int, optional\n"
-      "    The device of the result. By default the device of the tensor.\n"
-      "copy : bool, optional\n"
-      "    True for a copy, False to forbid one. By default only a change of device may copy.\n\n"
-      "Returns\n-------\n"
-      "capsule\n    A PyCapsule, which keeps the memory alive on its own.\n\n"
-      "Raises\n------\n"
-      "BufferError\n"
-      "    If the tensor cannot be exported as requested: read-only memory as a legacy struct, or\n"
-      "    a device to which it cannot be copied.\n"
-      "CopyForbiddenError\n    If `copy` is False and a copy is required.\n"
-      "ValueError\n    If an argument has an invalid value.\n"
-      "TypeError\n    If a keyword is unknown.\n"
-      "RuntimeError\n    If the driver of a device is missing or fails."};
+      "Return a capsule with this tensor, as the array API 2023.12 specifies."};
 }
 inline PyMethodDef dlpack_device_row() noexcept {
   return {"__dlpack_device__", method(&dlpack_device_method), METH_NOARGS,
@@ -89,8 +72,7 @@ inline PyMethodDef dlpack_device_row() noexcept {
   raise(refusal(errc::not_a_producer, "a Tensor", Py_TYPE(object)->tp_name));
 }
 
-// The Operations of Tensor's exchange table. TensorType is tensor_type, which is defined below.
-template <PyTypeObject* (*TensorType)() noexcept>
+// The Operations of Tensor's exchange table.
 struct tensor_operations {
   static managed_tensor export_tensor(PyObject* object) {
     tensor_object& self = prepare(object);
@@ -109,7 +91,7 @@ struct tensor_operations {
   }
 
   static PyObject* import_tensor(managed_tensor& m) noexcept {
-    PyTypeObject* const type = TensorType();
+    PyTypeObject* const type = tensor_type();
     return type != nullptr ? try_new_tensor(type, m).release() : nullptr;
   }
 
@@ -118,7 +100,7 @@ struct tensor_operations {
   // current_work_stream returns, the default one, so that one is ordered after the tensor's
   // (spec 5.3).
   DLBRIDGE_INLINE static tensor_object& prepare(PyObject* object) {
-    if (Py_TYPE(object) != TensorType()) {  // the consumer breaks the condition of the slot
+    if (Py_TYPE(object) != tensor_type()) {  // the consumer breaks the condition of the slot
       refuse_other_type(object);
     }
     tensor_object& self = tensor_in(object);
@@ -145,6 +127,66 @@ struct tensor_operations {
 };
 #endif
 
+// A buffer on the memory of an object with __dlpack__, for which the host has waited. BufferError
+// where the CPU cannot read the memory.
+DLBRIDGE_COLD inline ref host_buffer_of(PyObject* object) noexcept {
+  ref const pair = ref::steal(api<PyObject_CallMethodNoArgs>(object, names::get().dlpack_device));
+  consume_request request;
+  if (!pair || !read_device_pair(pair.get(), "__dlpack_device__()", request.target)) {
+    return ref();
+  }
+  device const where = request.target;
+  if (!is_host_accessible(where)) {
+    set_error(refusal(errc::device_mismatch, "memory that the CPU can read", name_of(where).c_str(),
+                      runtime_of_memory(where) != runtime_kind::none
+                          ? "Copy it first, with dlbridge.from_dlpack(x, device='cpu') or, from "
+                            "NumPy 2.1 on, numpy.from_dlpack(x, device='cpu')"
+                          : "Copy it to the CPU first, with its own library"));
+    return ref();
+  }
+  if (where != cpu) {
+    request.has_target = true;
+    request.target = cpu;
+    request.copy = copy_policy::never;
+  }
+  PyTypeObject* const type = tensor_type();
+  managed_tensor tensor = type != nullptr ? consume(object, request) : managed_tensor();
+  return tensor ? new_tensor(type, std::move(tensor)) : ref();
+}
+
+// __array__(dtype=None, copy=None) of an object with __dlpack__. It raises TypeError in place of
+// BufferError, as arrays on devices do in other libraries.
+DLBRIDGE_COLD inline PyObject* array_of_producer(PyObject* object, PyObject* arguments,
+                                                 PyObject* keywords) noexcept {
+  ref const buffer = host_buffer_of(object);
+  PyObject* const array = buffer ? array_method(buffer.get(), arguments, keywords) : nullptr;
+  if (array == nullptr && PyErr_ExceptionMatches(PyExc_BufferError) &&
+      !PyErr_ExceptionMatches(PyExc_ValueError)) {  // no CopyForbiddenError
+    ref const why = take_exception();
+    api<PyErr_Format>(PyExc_TypeError, "__array__(): %S", why.get());
+    set_cause(why.get());
+  }
+  return array;
+}
+
+// __iter__ of an object with __dlpack__: the rows of its array, or what its __getitem__ gives.
+// pandas takes an object without it for one element.
+DLBRIDGE_COLD inline PyObject* iterate_producer(PyObject* object) noexcept {
+  if (PySequence_Check(object) != 0) {
+    return api<PySeqIter_New>(object);
+  }
+  ref const none = ref::steal(api<PyTuple_New>(0));
+  ref const array = none ? ref::steal(array_of_producer(object, none.get(), nullptr)) : ref();
+  return array ? api<PyObject_GetIter>(array.get()) : nullptr;
+}
+
+// Py_bf_getbuffer of a class with __dlpack__.
+DLBRIDGE_COLD inline int buffer_of_producer(PyObject* object, Py_buffer* out, int flags) noexcept {
+  out->obj = nullptr;
+  ref const buffer = host_buffer_of(object);
+  return buffer ? api<PyObject_GetBuffer>(buffer.get(), out, flags) : -1;
+}
+
 // <dlbridge.PlainTensor float32[2, 3] on cpu>
 inline PyObject* show_short(PyObject* self) noexcept {
   return api<PyUnicode_FromFormat>("<%s %s>", Py_TYPE(self)->tp_name,
@@ -158,17 +200,12 @@ inline PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) noexcept {
   return nullptr;
 }
 
-// == and !=. Python compares the identity, or asks the other object, as NumPy compares elements. It
-// would find equal elements of numbers and of other arrays unequal, so that these are refused.
-DLBRIDGE_COLD inline PyObject* compare_plainly(PyObject* self, PyObject* other, int test) noexcept {
-  PyTypeObject* const type = Py_TYPE(other);
-  bool const has_elements =
-      PyNumber_Check(other) != 0 || is_list(other) || type_attribute(type, names::get().dlpack);
-  if ((test != Py_EQ && test != Py_NE) || !has_elements || has_tensor_head(type) ||
-      type_attribute(type, names::get().array_interface)) {
-    Py_RETURN_NOTIMPLEMENTED;
-  }
-  return refuse_comparison(self, other, "compare an array, as numpy.from_dlpack(t) == x");
+// bool(t), which would be True for every tensor otherwise.
+inline int refuse_truth(PyObject*) noexcept {
+  set_error_text(PyExc_TypeError,
+                 "the tensor has no truth value; test it with its library, such as "
+                 "np.from_dlpack(t).any()");
+  return -1;
 }
 
 // The members that consumers of a Tensor call. Every extension compiles them, so they are few.
@@ -186,11 +223,11 @@ DLBRIDGE_LOCAL inline PyType_Slot* plain_tensor_slots() noexcept {
       {Py_tp_new, reinterpret_cast<void*>(&refuse_new)},
       {Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
       {Py_tp_repr, reinterpret_cast<void*>(&show_short)},
-      {Py_nb_bool, reinterpret_cast<void*>(&truth_of_tensor)},
-      {Py_tp_richcompare, reinterpret_cast<void*>(&compare_plainly)},
-      {Py_tp_hash, reinterpret_cast<void*>(PyBaseObject_Type.tp_hash)},
+      {Py_nb_bool, reinterpret_cast<void*>(&refuse_truth)},
       {Py_tp_methods, methods},
       {Py_tp_iter, reinterpret_cast<void*>(&iterate_producer)},
+      {Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
+      {Py_bf_releasebuffer, reinterpret_cast<void*>(&free_buffer)},
       {0, nullptr}};
   return slots;
 }
@@ -232,7 +269,7 @@ DLBRIDGE_LOCAL inline PyTypeObject* tensor_type() noexcept {
       created = ref();
     }
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
-    if (created && !add_exchange_table<detail::tensor_operations<&tensor_type>>(
+    if (created && !add_exchange_table<detail::tensor_operations>(
                        reinterpret_cast<PyTypeObject*>(created.get()))) {
       created = ref();
     }

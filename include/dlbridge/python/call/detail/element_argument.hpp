@@ -1,368 +1,364 @@
-// element_argument<T, Others>: converts one Python object to a tensor, a number, text, or a
-// container of such.
+// element_argument<T>: converts one Python object to a tensor, a number, text, or a container of
+// such.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
-#include <dlbridge/abi.hpp>
-#include <dlbridge/error.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
 #include <dlbridge/python/call/detail/element_refusal.hpp>
-#include <dlbridge/python/call/detail/read_iterators.hpp>
 #include <dlbridge/python/call/detail/scalar.hpp>
-#include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
 // Each element_argument has these members. The caller holds the GIL.
-// - load(object, how, why): converts an object, which outlives the element. Refused with `why` set;
-//   no exception is pending.
-// - confirm(why): whether borrowed tensors are unchanged after Python code ran
+// - load(object, how, why): converts an object, which outlives the element. Refused with `why`
+//   set; no exception is pending. Without how.convert, it takes numbers only as they are, and no
+//   iterator, which would yield nothing to another type that is tried.
+// - claim(runs_python, why), confirm(why): as the members of tensor_argument
 // - extract(): the C++ object, once
 // - first_tensor(): the first object that is a tensor, or null
+// - converts: whether how.convert makes a difference to an object that is no iterator
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
-/// @tparam Others the conversions of elements of element_kind::other
-template <class T, class Others, element_kind Kind = kind_of<T>>
-class element_argument : public Others::template argument<T> {};
+template <class T, element_kind Kind = kind_of<T>>
+class element_argument;
 
-template <class T, class Others>
-class element_argument<T, Others, element_kind::tensor> {
+template <class T>
+class element_argument<T, element_kind::tensor> {
  public:
+  static constexpr bool converts = false;
   element_argument() noexcept {}  // user-provided: value-initialization does not zero the members
 
-  load_result load(PyObject* object, element_mode const&, element_refusal& why) noexcept {
-    load_result const result = tensor_.load(object);
-    return result != load_result::refused
-               ? result
-               : why.take(tensor_, tensor_argument<T>::need, tensor_argument<T>::explain);
+  load_result load(PyObject* object, load_options how, element_refusal& why) noexcept {
+    load_result const result = tensor_.load(object, {true, how.shared});
+    return result != load_result::refused ? result : refuse(why);
+  }
+  bool claim(bool& runs_python, element_refusal& why) noexcept {
+    return tensor_.claim(runs_python) || refuse(why) != load_result::refused;
   }
   bool confirm(element_refusal& why) noexcept {
-    return tensor_.confirm() || why.take(tensor_, tensor_argument<T>::need,
-                                         tensor_argument<T>::explain) != load_result::refused;
+    return tensor_.confirm() || refuse(why) != load_result::refused;
   }
   T extract() { return tensor_.extract(); }
-  PyObject* first_tensor() const noexcept {
-    return tensor_.is_tensor() ? tensor_.object() : nullptr;
-  }
+  PyObject* first_tensor() noexcept { return tensor_.is_tensor() ? tensor_.object() : nullptr; }
 
  private:
+  load_result refuse(element_refusal& why) noexcept {
+    return why.take(tensor_, tensor_argument<T>::need, tensor_argument<T>::explain);
+  }
+
   tensor_argument<T> tensor_{};
 };
 
-/// The part that all elements have which hold no tensor.
-struct element_without_tensor {
-  static bool confirm(element_refusal&) noexcept { return true; }
-  static PyObject* first_tensor() noexcept { return nullptr; }
-};
-
-template <class T, class Others>
-class element_argument<T, Others, element_kind::scalar> : public element_without_tensor {
+template <class T>
+class element_argument<T, element_kind::scalar> {
  public:
-  load_result load(PyObject* object, element_mode const& how, element_refusal& why) noexcept {
-    bool const is_exact = std::is_same_v<T, bool> ? PyBool_Check(object) != 0
-                          : std::is_integral_v<T> ? PyLong_Check(object) && !PyBool_Check(object)
-                                                  : PyFloat_Check(object) != 0;
-    if (how.exact && !is_exact) {
-      return load_result::refused;
-    }
-    return !scalar<T>::load(object, value_) ? why.take()
-           : is_exact                       ? load_result::fast
-                                            : load_result::after_python;
+  static constexpr bool converts = is_number_type<T>;
+
+  load_result load(PyObject* object, load_options how, element_refusal& why) noexcept {
+    bool const is_exact = scalar<T>::is_exact(object);
+    return !how.convert && !is_exact          ? load_result::refused
+           : !scalar<T>::load(object, value_) ? why.take()
+           : is_exact                         ? load_result::fast
+                                              : load_result::after_python;
   }
-  T extract() const noexcept { return value_; }
+  static bool claim(bool&, element_refusal&) noexcept { return true; }
+  static bool confirm(element_refusal&) noexcept { return true; }
+  T extract() { return std::move(value_); }
+  static PyObject* first_tensor() noexcept { return nullptr; }
 
  private:
   T value_{};
 };
 
-template <class T, class Others>
-class element_argument<T, Others, element_kind::text> : public element_without_tensor {
- public:
-  load_result load(PyObject* object, element_mode const&, element_refusal& why) noexcept {
-    if (Others::accepts_bytes && PyBytes_Check(object)) {
-      text_ = PyBytes_AS_STRING(object);
-      size_ = PyBytes_GET_SIZE(object);
-      return load_result::fast;
-    }
-    if (!PyUnicode_Check(object)) {
-      api<PyErr_Format>(PyExc_TypeError, "expected a str; got %s", Py_TYPE(object)->tp_name);
-      return why.take();
-    }
-    text_ = api<PyUnicode_AsUTF8AndSize>(object, &size_);
-    return text_ != nullptr ? load_result::fast : why.take();
-  }
-  T extract() const { return T(text_, static_cast<std::size_t>(size_)); }
-
- private:
-  char const* text_ = nullptr;
-  Py_ssize_t size_ = 0;
-};
-
-template <class T, class Others>
-class element_argument<T, Others, element_kind::nothing> : public element_without_tensor {
- public:
-  load_result load(PyObject* object, element_mode const&, element_refusal& why) noexcept {
-    if (object == Py_None) {
-      return load_result::fast;
-    }
-    api<PyErr_Format>(PyExc_TypeError, "expected None; got %s", Py_TYPE(object)->tp_name);
-    return why.take();
-  }
-  T extract() const noexcept { return T(); }
-};
-
-template <class T, class Others>
-class element_argument<T, Others, element_kind::optional> {
-  using element = typename T::value_type;
+template <class T>
+class element_argument<T, element_kind::optional> {
+  using element = element_argument<typename T::value_type>;
 
  public:
+  static constexpr bool converts = element::converts;
   element_argument() noexcept {}  // user-provided: value-initialization does not zero the members
 
-  load_result load(PyObject* object, element_mode const& how, element_refusal& why) noexcept {
+  load_result load(PyObject* object, load_options how, element_refusal& why) noexcept {
     is_none_ = object == Py_None;
     return is_none_ ? load_result::fast : element_.load(object, how, why);
   }
+  bool claim(bool& runs_python, element_refusal& why) noexcept {
+    return is_none_ || element_.claim(runs_python, why);
+  }
   bool confirm(element_refusal& why) noexcept { return is_none_ || element_.confirm(why); }
   T extract() { return is_none_ ? T() : T(element_.extract()); }
-  PyObject* first_tensor() const noexcept { return is_none_ ? nullptr : element_.first_tensor(); }
+  PyObject* first_tensor() noexcept { return is_none_ ? nullptr : element_.first_tensor(); }
 
  private:
-  element_argument<element, Others> element_{};
+  element element_{};
   bool is_none_ = true;
 };
 
 namespace detail {
 // A tuple of the elements of an iterable, which keeps them as they are during the call. Empty with
-// an exception set for what is no sequence of elements.
-DLBRIDGE_COLD inline ref snapshot_of_sequence(PyObject* object,
-                                              read_iterators& iterators) noexcept {
-  if (PyTuple_CheckExact(object)) {
-    return ref::borrow(object);
-  }
+// an exception set for what is no sequence of elements, or not of `size`, if that is not negative.
+DLBRIDGE_COLD inline ref tuple_of_sequence(PyObject* object, bool convert,
+                                           Py_ssize_t size = -1) noexcept {
+  bool const is_refused_iterator = !convert && PyIter_Check(object) != 0;
   if (PyUnicode_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object) ||
-      PyDict_Check(object) ||
+      PyDict_Check(object) || is_refused_iterator ||
       (Py_TYPE(object)->tp_iter == nullptr && PySequence_Check(object) == 0)) {
-    api<PyErr_Format>(PyExc_TypeError, "expected a sequence; got %s", Py_TYPE(object)->tp_name);
+    api<PyErr_Format>(PyExc_TypeError, "expected a sequence; got %s%s", Py_TYPE(object)->tp_name,
+                      is_refused_iterator ? ". Pass list() of it" : "");
     return ref();
   }
-  return PyIter_Check(object) != 0 ? iterators.elements_of(object)
-                                   : ref::steal(api<PySequence_Tuple>(object));
-}
-// The same for a sequence of a fixed length.
-DLBRIDGE_COLD inline ref snapshot_of_sequence(PyObject* object, read_iterators& iterators,
-                                              std::size_t size) noexcept {
-  ref elements = snapshot_of_sequence(object, iterators);
-  if (elements && PyTuple_GET_SIZE(elements.get()) != static_cast<Py_ssize_t>(size)) {
-    api<PyErr_Format>(PyExc_TypeError, "expected a sequence of length %zu; got one of length %zd",
+  ref elements = ref::steal(api<PySequence_Tuple>(object));
+  if (elements && size >= 0 && PyTuple_GET_SIZE(elements.get()) != size) {
+    api<PyErr_Format>(PyExc_TypeError, "expected a sequence of length %zd; got one of length %zd",
                       size, PyTuple_GET_SIZE(elements.get()));
     return ref();
   }
   return elements;
 }
-// A list of the items of a dict or of another mapping, each a tuple of key and value.
-DLBRIDGE_COLD inline ref snapshot_of_mapping(PyObject* object) noexcept {
+// A list of the items of a dict or of another mapping, each a tuple of key and value. Empty with
+// an exception set for what is no mapping.
+DLBRIDGE_COLD inline ref items_of_mapping(PyObject* object) noexcept {
   ref items = PyMapping_Check(object) != 0 ? ref::steal(api<PyMapping_Items>(object)) : ref();
   if (!items && (PyErr_Occurred() == nullptr ||
                  (PyErr_ExceptionMatches(PyExc_AttributeError) && !is_raised_by_python()))) {
     api<PyErr_Clear>();
     api<PyErr_Format>(PyExc_TypeError, "expected a dict; got %s", Py_TYPE(object)->tp_name);
   }
+  for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); ++i) {
+    PyObject* const item = PyList_GET_ITEM(items.get(), i);
+    if (!PyTuple_Check(item) || PyTuple_GET_SIZE(item) != 2) {
+      api<PyErr_Format>(PyExc_TypeError, "expected items of a key and a value");
+      items = ref();
+    }
+  }
   return items;
-}
-
-// Whether Python code may have run when the elements of a container were read.
-inline load_result reading_of(PyObject* object) noexcept {
-  return PyTuple_CheckExact(object) || PyList_CheckExact(object) || PyDict_CheckExact(object)
-             ? load_result::fast
-             : load_result::after_python;
 }
 
 // The result of a container whose elements have these results.
 constexpr load_result both(load_result a, load_result b) noexcept {
   return static_cast<load_result>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
 }
-}  // namespace detail
 
-namespace detail {
-template <class T, class Others>
-class sequence_argument {
-  using element = element_argument<typename T::value_type, Others>;
-
+// What containers have in common. Holder::for_each(f) calls f(element, i) for each element until f
+// returns false, and returns whether it returned true for all.
+template <class Holder, bool IsMapping = false>
+class element_holder {
  public:
-  load_result load(PyObject* object, element_mode const& how, element_refusal& why) noexcept {
-    objects_ = snapshot_of_sequence(object, *how.iterators);
-    if (!objects_) {
-      return why.take();
-    }
-    elements_.reset(new (std::nothrow) element[static_cast<std::size_t>(size())]);
-    if (!elements_) {
-      api<PyErr_NoMemory>();
-      return why.take();
-    }
-    load_result result = reading_of(object);
-    for (Py_ssize_t i = 0; i < size(); ++i) {
-      result = both(result, at(i).load(PyTuple_GET_ITEM(objects_.get(), i), how, why));
-      if (result == load_result::refused) {
-        return why.at_index(i);
-      }
-    }
-    return result == load_result::fast || confirm(why) ? result : load_result::refused;
+  bool claim(bool& runs_python, element_refusal& why) noexcept {
+    return self().for_each([&](auto& element, Py_ssize_t i) noexcept {
+      return element.claim(runs_python, why) || place(i, why) != load_result::refused;
+    });
   }
   bool confirm(element_refusal& why) noexcept {
-    for (Py_ssize_t i = 0; i < size(); ++i) {
-      if (!at(i).confirm(why)) {
-        return why.at_index(i) != load_result::refused;
-      }
-    }
-    return true;
+    return self().for_each([&](auto& element, Py_ssize_t i) noexcept {
+      return element.confirm(why) || place(i, why) != load_result::refused;
+    });
   }
-  T extract() {
-    T result;
-    for (Py_ssize_t i = 0; i < size(); ++i) {
-      result.push_back(at(i).extract());
-    }
-    return result;
-  }
-  PyObject* first_tensor() const noexcept {
+  PyObject* first_tensor() noexcept {
     PyObject* first = nullptr;
-    for (Py_ssize_t i = 0; first == nullptr && i < size(); ++i) {
-      first = at(i).first_tensor();
-    }
+    self().for_each([&](auto& element, Py_ssize_t) noexcept {
+      first = element.first_tensor();
+      return first == nullptr;
+    });
     return first;
   }
 
- private:
-  Py_ssize_t size() const noexcept { return PyTuple_GET_SIZE(objects_.get()); }
-  element& at(Py_ssize_t i) const noexcept { return elements_[static_cast<std::size_t>(i)]; }
+ protected:
+  // Loads the elements of `object`, which objects_ keeps.
+  load_result load_each(PyObject* object, load_options how, element_refusal& why) noexcept {
+    bool const is_exact =
+        PyTuple_CheckExact(object) || PyList_CheckExact(object) || PyDict_CheckExact(object);
+    load_result result = is_exact ? load_result::fast : load_result::after_python;
+    self().for_each([&](auto& element, Py_ssize_t i) noexcept {
+      result = both(result, element.load(item(i, 1), how, why));
+      return result != load_result::refused || place(i, why) != load_result::refused;
+    });
+    return result != load_result::after_python || confirm(why) ? result : load_result::refused;
+  }
 
-  ref objects_{};  // a tuple
-  std::unique_ptr<element[]> elements_{};
+  // The object of an element: of a mapping, its key (0) or its value (1).
+  PyObject* item(Py_ssize_t i, Py_ssize_t part) const noexcept {
+    return IsMapping ? PyTuple_GET_ITEM(PyList_GET_ITEM(objects_.get(), i), part)
+                     : PyTuple_GET_ITEM(objects_.get(), i);
+  }
+  load_result place(Py_ssize_t i, element_refusal& why) const noexcept {
+    return IsMapping ? why.at_key(item(i, 0)) : why.at_index(i);
+  }
+
+  ref objects_{};  // a tuple of the elements; of a mapping, a list of its items
+
+ private:
+  Holder& self() noexcept { return static_cast<Holder&>(*this); }
 };
 
-// Throws for a key that the C++ map does not distinguish from an earlier one: a float that is
-// rounded, and NaN in an ordered map.
-[[noreturn]] DLBRIDGE_COLD inline void raise_equal_key(PyObject* key) {
-  ref const text = repr_of(key);
-  if (!text) {
-    throw python_error();
-  }
-  char const* const got = api<PyUnicode_AsUTF8>(text.get());
-  api<PyErr_Clear>();  // of a surrogate
-  raise(refusal(errc::bad_argument, "keys that differ in the C++ map", got != nullptr ? got : "?",
-                "Another key equals this one there"));
-}
-
-template <class T, class Others>
-class mapping_argument {
-  struct item {
-    element_argument<typename T::key_type, Others> key{};
-    element_argument<typename T::mapped_type, Others> value{};
-  };
+template <class T, class Indices = std::make_index_sequence<std::tuple_size_v<T>>>
+class tuple_argument;
+template <class T, std::size_t... Is>
+class tuple_argument<T, std::index_sequence<Is...>>
+    : public element_holder<tuple_argument<T, std::index_sequence<Is...>>> {
+  using element_tuple = std::tuple<element_argument<std::tuple_element_t<Is, T>>...>;
 
  public:
-  load_result load(PyObject* object, element_mode const& how, element_refusal& why) noexcept {
-    objects_ = snapshot_of_mapping(object);
-    if (!objects_) {
-      return why.take();
-    }
-    size_ = PyList_GET_SIZE(objects_.get());
-    items_.reset(new (std::nothrow) item[static_cast<std::size_t>(size_)]);
-    if (!items_) {
-      api<PyErr_NoMemory>();
-      return why.take();
-    }
-    load_result result = reading_of(object);
-    for (Py_ssize_t i = 0; i < size_; ++i) {
-      PyObject* const pair = PyList_GET_ITEM(objects_.get(), i);
-      if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) {
-        api<PyErr_Format>(PyExc_TypeError, "expected items of a key and a value");
-        return why.take();
-      }
-      load_result const of_key = at(i).key.load(PyTuple_GET_ITEM(pair, 0), how, why);
-      load_result const of_value = of_key != load_result::refused
-                                       ? at(i).value.load(PyTuple_GET_ITEM(pair, 1), how, why)
-                                       : load_result::refused;
-      if (of_value == load_result::refused) {
-        return why.at_key(key_object(i));
-      }
-      result = both(result, both(of_key, of_value));
-    }
-    return result == load_result::fast || confirm(why) ? result : load_result::refused;
+  static constexpr bool converts = (std::tuple_element_t<Is, element_tuple>::converts || ...);
+  tuple_argument() noexcept {}  // user-provided: value-initialization does not zero the members
+
+  load_result load(PyObject* object, load_options how, element_refusal& why) noexcept {
+    this->objects_ = tuple_of_sequence(object, how.convert, Py_ssize_t{sizeof...(Is)});
+    return this->objects_ ? this->load_each(object, how, why) : why.take();
   }
-  bool confirm(element_refusal& why) noexcept {
-    for (Py_ssize_t i = 0; i < size_; ++i) {
-      if (!at(i).value.confirm(why)) {
-        return why.at_key(key_object(i)) != load_result::refused;
-      }
-    }
-    return true;
-  }
-  T extract() {
-    T result;
-    for (Py_ssize_t i = 0; i < size_; ++i) {
-      std::size_t const size = result.size();
-      result.emplace(at(i).key.extract(), at(i).value.extract());
-      if (result.size() == size) {
-        raise_equal_key(key_object(i));
-      }
-    }
-    return result;
-  }
-  PyObject* first_tensor() const noexcept {
-    PyObject* first = nullptr;
-    for (Py_ssize_t i = 0; first == nullptr && i < size_; ++i) {
-      first = at(i).value.first_tensor();
-    }
-    return first;
+  T extract() { return T{std::get<Is>(elements_).extract()...}; }
+  template <class F>
+  bool for_each(F&& f) noexcept {
+    return (f(std::get<Is>(elements_), Py_ssize_t{Is}) && ...);
   }
 
  private:
-  item& at(Py_ssize_t i) const noexcept { return items_[static_cast<std::size_t>(i)]; }
-  PyObject* key_object(Py_ssize_t i) const noexcept {
-    return PyTuple_GET_ITEM(PyList_GET_ITEM(objects_.get(), i), 0);
+  element_tuple elements_{};
+};
+
+// A container of any number of elements: a sequence or a mapping.
+template <class T, class Elements>
+class collection_argument;
+template <class T, class Value>
+class collection_argument<T, element_list<Value>>
+    : public element_holder<collection_argument<T, element_list<Value>>, is_mapping<T>> {
+  using element_type = element_argument<Value>;
+
+ public:
+  static constexpr bool converts = element_type::converts;
+
+  load_result load(PyObject* object, load_options how, element_refusal& why) noexcept {
+    ref& objects = this->objects_;
+    objects = is_mapping<T> ? items_of_mapping(object) : tuple_of_sequence(object, how.convert);
+    size_ = !objects        ? 0
+            : is_mapping<T> ? PyList_GET_SIZE(objects.get())
+                            : PyTuple_GET_SIZE(objects.get());
+    elements_.reset(new (std::nothrow) element_type[static_cast<std::size_t>(size_)]);
+    if (objects && !elements_) {
+      api<PyErr_NoMemory>();
+    }
+    if (!objects || !elements_) {
+      return why.take();
+    }
+    for (Py_ssize_t i = 0; is_mapping<T> && i < size_; ++i) {
+      if (utf8_of(this->item(i, 0)).data() == nullptr) {
+        why.take();
+        return this->place(i, why);
+      }
+    }
+    return this->load_each(object, how, why);
+  }
+  T extract() {
+    T result;
+    for_each([&](element_type& element, [[maybe_unused]] Py_ssize_t i) {
+      if constexpr (is_mapping<T>) {
+        result.emplace(std::string(utf8_of(this->item(i, 0))), element.extract());
+      } else {
+        result.push_back(element.extract());
+      }
+      return true;
+    });
+    return result;
+  }
+  template <class F>
+  bool for_each(F&& f) {
+    Py_ssize_t i = 0;
+    while (i < size_ && f(elements_[static_cast<std::size_t>(i)], i)) {
+      ++i;
+    }
+    return i == size_;
   }
 
-  ref objects_{};  // a list of pairs
+ private:
   Py_ssize_t size_ = 0;
-  std::unique_ptr<item[]> items_{};
+  std::unique_ptr<element_type[]> elements_{};
 };
 
-// A copy of an object of the class that T is bound as, or else what Iterable converts.
-template <class T, class Others, class Iterable>
-class bound_or : public element_without_tensor {
+template <class T, class Elements, class Indices = std::make_index_sequence<Elements::size>>
+class variant_argument;
+template <class T, class... Elements, std::size_t... Is>
+class variant_argument<T, element_list<Elements...>, std::index_sequence<Is...>> {
  public:
-  load_result load(PyObject* object, element_mode const& how, element_refusal& why) noexcept {
-    bound_ = Others::template find_bound<T>(object);
-    return bound_ != nullptr ? load_result::fast : iterable_.load(object, how, why);
+  static constexpr bool converts = (element_argument<Elements>::converts || ...);
+  variant_argument() noexcept {}  // user-provided: value-initialization does not zero the members
+
+  // Accepts first only what needs no conversion: 1 is an int before it is a float. An iterator is
+  // refused, as the first alternative would leave nothing of it to the others.
+  load_result load(PyObject* object, load_options how, element_refusal& why) noexcept {
+    element_refusal reasons;
+    load_result result = load_first_of(object, {false, how.shared}, reasons);
+    if (converts && how.convert && result == load_result::refused && !reasons.is_fatal() &&
+        PyIter_Check(object) == 0) {
+      reasons = element_refusal();
+      result = both(load_first_of(object, {true, how.shared}, reasons), load_result::after_python);
+    }
+    if (result == load_result::refused) {
+      why = std::move(reasons);
+    }
+    return result;
   }
-  T extract() { return bound_ != nullptr ? T(*bound_) : iterable_.extract(); }
+  bool claim(bool& runs_python, element_refusal& why) noexcept {
+    return ((Is != selected_ || std::get<Is>(elements_).claim(runs_python, why)) && ...);
+  }
+  bool confirm(element_refusal& why) noexcept {
+    return ((Is != selected_ || std::get<Is>(elements_).confirm(why)) && ...);
+  }
+  T extract() {
+    std::optional<T> result;
+    static_cast<void>(
+        ((Is == selected_ &&
+          (result.emplace(std::in_place_index<Is>, std::get<Is>(elements_).extract()), true)) ||
+         ...));
+    return std::move(*result);
+  }
+  PyObject* first_tensor() noexcept {
+    PyObject* first = nullptr;
+    ((first = Is == selected_ ? std::get<Is>(elements_).first_tensor() : first), ...);
+    return first;
+  }
 
  private:
-  T const* bound_ = nullptr;  // within the object
-  Iterable iterable_{};
+  load_result load_first_of(PyObject* object, load_options how, element_refusal& reasons) noexcept {
+    load_result result = load_result::refused;
+    auto const load_one = [&](auto& element, std::size_t i) noexcept {
+      element_refusal reason;
+      result = element.load(object, how, reason);
+      if (result == load_result::refused) {
+        reasons.add_alternative(std::move(reason));
+      }
+      selected_ = i;
+      return result == load_result::refused && !reasons.is_fatal();
+    };
+    static_cast<void>((load_one(std::get<Is>(elements_), Is) && ...));
+    // An alternative that refused may have run Python code.
+    return selected_ == 0 ? result : both(result, load_result::after_python);
+  }
+
+  std::tuple<element_argument<Elements>...> elements_{};
+  std::size_t selected_ = 0;
 };
-template <class T, class Others, class Iterable>
-using or_bound =
-    std::conditional_t<may_be_bound<T, Others>, bound_or<T, Others, Iterable>, Iterable>;
 }  // namespace detail
 
-template <class T, class Others>
-class element_argument<T, Others, element_kind::sequence>
-    : public detail::or_bound<T, Others, detail::sequence_argument<T, Others>> {};
-template <class T, class Others>
-class element_argument<T, Others, element_kind::mapping>
-    : public detail::or_bound<T, Others, detail::mapping_argument<T, Others>> {};
+template <class T>
+class element_argument<T, element_kind::tuple> : public detail::tuple_argument<T> {};
+template <class T>
+class element_argument<T, element_kind::collection>
+    : public detail::collection_argument<T, elements_of<T>> {};
+template <class T>
+class element_argument<T, element_kind::variant>
+    : public detail::variant_argument<T, elements_of<T>> {};
 
 }  // namespace python
 }  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL

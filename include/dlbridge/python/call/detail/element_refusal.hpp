@@ -19,43 +19,40 @@ inline bool is_complete(ref const& exception) noexcept {
          !ref::steal(PyException_GetTraceback(exception.get()));
 }
 
+/// @return the exception that a reason states: itself, or the cause of one whose text is complete
+inline ref stated_exception(ref const& exception) noexcept {
+  return is_complete(exception) ? ref::steal(api<PyException_GetCause>(exception.get()))
+                                : ref::borrow(exception.get());
+}
+
 /// The reason why one element of an argument does not fit, and its position: "element 3", "key
 /// 'x'".
 /// @par Thread and GIL
 /// The caller holds the GIL as long as the object exists.
 class element_refusal {
  public:
-  /// @return the position as text, ", element 3, key 'x'"; empty for the argument itself
+  /// @return the position as text, ", element 3"; empty for the argument itself
   ref const& where() const noexcept { return where_; }
-  /// @return the reason as text, if the element raised no exception
-  ref const& text() const noexcept { return text_; }
-  /// @return the exception that the conversion of the element raised, or none
+  /// @return the exception that states the reason, or none
   ref& exception() noexcept { return exception_; }
-  /// @return the first exception of several types that the element might have had, or none
-  ref& cause() noexcept { return cause_; }
-
   /// Whether the exception means that the element does not fit. Others end the call.
   bool is_fatal() const noexcept { return exception_ && !is_suppressible(exception_.get()); }
 
   /// Takes the pending exception as the reason.
   /// @return load_result::refused
-  load_result take() noexcept {
+  DLBRIDGE_COLD load_result take() noexcept {
     exception_ = take_exception();
     return load_result::refused;
   }
   /// Takes the exception of a tensor as the reason, or else the requirements that it does not meet.
-  DLBRIDGE_COLD load_result take(untyped_argument& tensor, requirement const& need,
-                                 untyped_argument::explanation explain) noexcept {
+  DLBRIDGE_COLD load_result take(tensor_argument_base& tensor, requirement const& need,
+                                 tensor_argument_base::explanation explain) noexcept {
     if (tensor.exception()) {
       exception_ = std::move(tensor.exception());
-    } else {
-      take(message(tensor.reason(need, explain)).c_str());
+      return load_result::refused;
     }
-    return load_result::refused;
-  }
-  DLBRIDGE_COLD load_result take(char const* text) noexcept {
-    text_ = ref::steal(api<PyUnicode_FromFormat>("%s", text));  // replaces what is no UTF-8
-    return text_ ? load_result::refused : take();
+    api<PyErr_Format>(PyExc_TypeError, "%s", message(tensor.reason(need, explain)).c_str());
+    return take();
   }
 
   /// States that the element is within a sequence or a mapping.
@@ -69,47 +66,40 @@ class element_refusal {
              : ref());
   }
 
-  /// Adds the reason of a further type that the element might have had.
+  /// Adds the reason of a further type that the element might have had: "...; or ...".
   DLBRIDGE_COLD void add_alternative(element_refusal&& next) noexcept {
-    if (next.is_fatal()) {
+    if (!exception_ || next.is_fatal()) {
       *this = std::move(next);
       return;
     }
-    ref own = line();
-    ref const other = own ? next.line() : ref();
-    ref both = !other ? ref()
-               : api<PyUnicode_Compare>(own.get(), other.get()) == 0
-                   ? std::move(own)
-                   : ref::steal(api<PyUnicode_FromFormat>("%U; or %U", own.get(), other.get()));
-    if (!both) {
-      take();
+    if (!next.exception_) {
       return;
     }
-    for (ref* each : {&exception_, &next.cause_, &next.exception_}) {
-      if (!cause_ && *each && !is_complete(*each)) {
-        cause_ = std::move(*each);
-      }
+    ref const own = line();
+    ref const other = own ? next.line() : ref();
+    if (other && api<PyUnicode_Compare>(own.get(), other.get()) == 0) {
+      return;
     }
+    if (other) {
+      ref const cause = stated_exception(exception_);
+      api<PyErr_Format>(PyExc_TypeError, "%U; or %U", own.get(), other.get());
+      set_cause(cause ? cause.get() : stated_exception(next.exception_).get());
+    }
+    take();
     where_ = ref();
-    exception_ = ref();
-    text_ = std::move(both);
   }
 
  private:
   // The position, without its first comma, and the reason in one text; empty with an exception set
   // on failure.
   DLBRIDGE_COLD ref line() const noexcept {
-    PyObject* const reason = text_ ? text_.get() : exception_.get();
-    if (reason == nullptr) {
-      return ref::steal(api<PyUnicode_FromString>(""));
-    }
     char const* const where = where_ ? api<PyUnicode_AsUTF8>(where_.get()) : ", ";
-    bool const names_class = !text_ && !is_complete(exception_);
-    return where == nullptr
-               ? ref()
-               : ref::steal(api<PyUnicode_FromFormat>("%s%s%s%s%S", where + 2, where_ ? ": " : "",
-                                                      names_class ? Py_TYPE(reason)->tp_name : "",
-                                                      names_class ? ": " : "", reason));
+    bool const names_class = !is_complete(exception_);
+    return where == nullptr ? ref()
+                            : ref::steal(api<PyUnicode_FromFormat>(
+                                  "%s%s%s%s%S", where + 2, where_ ? ": " : "",
+                                  names_class ? Py_TYPE(exception_.get())->tp_name : "",
+                                  names_class ? ": " : "", exception_.get()));
   }
   load_result place(ref where) noexcept {
     if (!where) {
@@ -121,8 +111,6 @@ class element_refusal {
 
   ref where_{};
   ref exception_{};
-  ref text_{};
-  ref cause_{};
 };
 
 }  // namespace python

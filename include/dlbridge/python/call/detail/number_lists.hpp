@@ -111,43 +111,31 @@ class number_reader {
       return false;
     }
     for (Py_ssize_t i = 0; i < count; ++i) {
-      index_[depth] = i;
       if (!fill(PyTuple_GET_ITEM(items.get(), i), depth + 1)) {
-        if (!is_placed_) {
-          is_placed_ = true;
-          add_position(depth + 1);
-        }
+        place(i);
         return false;
       }
     }
     return true;
   }
 
-  // Puts the indices of an element, "[1][0]", before the text of a pending exception that C++
-  // raised.
-  DLBRIDGE_COLD void add_position(int depth) noexcept {
+  // Puts the index of an element, "[1]", before the text of a pending exception that C++ raised.
+  DLBRIDGE_COLD void place(Py_ssize_t i) noexcept {
     ref exception = take_exception();
     PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(exception.get()));
-    bool const is_own = (type == PyExc_TypeError || type == PyExc_OverflowError) &&
-                        !ref::steal(PyException_GetTraceback(exception.get()));
-    if (!is_own) {
+    if ((type == PyExc_TypeError || type == PyExc_OverflowError) &&
+        !ref::steal(PyException_GetTraceback(exception.get()))) {
+      api<PyErr_Format>(type, "[%zd]%s%S", i, is_placed_ ? "" : ": ", exception.get());
+    } else {
       set_exception(std::move(exception));
-      return;
     }
-    ref text = ref::steal(api<PyUnicode_FromFormat>(": %S", exception.get()));
-    for (int i = depth; text && i-- > 0;) {
-      text = ref::steal(api<PyUnicode_FromFormat>("[%zd]%U", index_[i], text.get()));
-    }
-    if (text) {
-      api<PyErr_SetObject>(type, text.get());
-    }
+    is_placed_ = true;
   }
 
   number_type const& type_;
   std::int64_t extents_[max_rank] = {};
   int rank_ = 0;
-  Py_ssize_t index_[max_rank] = {};  // of the element that is read
-  bool is_placed_ = false;
+  bool is_placed_ = false;  // whether the pending exception has the index of an element
   char* next_ = nullptr;
 };
 

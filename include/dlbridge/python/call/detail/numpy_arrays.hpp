@@ -15,7 +15,6 @@
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/buffer.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
-#include <dlbridge/python/import/detail/owned_ndarray.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
@@ -162,7 +161,7 @@ class numpy_arrays {
       }
       auto const number =
           static_cast<unsigned>(reinterpret_cast<descr_fields const*>(descr.get())->number);
-      if (number >= ndarray_type_count || dtype(ndarray_types.rows[number].type) != type) {
+      if (number >= ndarray_type_count || dtype(ndarray_types[number].type) != type) {
         return false;
       }
       descrs_[place_of(type)] = descr.release();  // never released
@@ -230,7 +229,7 @@ class numpy_arrays {
 /// The caller holds the GIL. Python code runs in the first call.
 DLBRIDGE_LOCAL inline numpy_arrays const* find_numpy_arrays() noexcept {
   enum state : int { unknown, copying, works, fails };
-  static std::atomic<int> known{unknown};  // of int, as std::atomic<state> is visible elsewhere
+  static std::atomic<int> known{unknown};  // std::atomic<state> would not be hidden
   static numpy_arrays arrays;
   if (known.load(std::memory_order_acquire) == unknown) {
     numpy_arrays loaded;

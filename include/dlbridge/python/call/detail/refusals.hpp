@@ -43,11 +43,6 @@ class refusals {
   DLBRIDGE_COLD void add_if_refused(element_refusal& why, char const* name, int position) noexcept {
     if (why.exception()) {
       add(name, position, std::move(why.exception()), why.where().get());
-    } else if (why.text()) {
-      add_line(name, position, "", why.text().get(), "", why.where().get());
-      if (!cause_) {
-        cause_ = std::move(why.cause());
-      }
     }
   }
 
@@ -71,14 +66,11 @@ class refusals {
     if (!message && !suppress_exception()) {
       take_failure();
     }
-    char const* const kind = Py_TYPE(exception.get())->tp_name;
-    if (message && is_complete(exception)) {
-      add_line(name, position, "", message.get(), "", where);
-      return;
-    }
-    add_line(name, position, kind, message.get(), message ? ": " : "", where);
+    bool const names_class = !message || !is_complete(exception);
+    add_line(name, position, names_class ? Py_TYPE(exception.get())->tp_name : "", message.get(),
+             names_class && message ? ": " : "", where);
     if (!cause_) {
-      cause_ = std::move(exception);
+      cause_ = stated_exception(exception);
     }
   }
 
@@ -132,8 +124,8 @@ class refusals {
   }
 
  private:
-  DLBRIDGE_COLD void add_if_refused(untyped_argument& argument, requirement const& need,
-                                    untyped_argument::explanation explain, char const* name,
+  DLBRIDGE_COLD void add_if_refused(tensor_argument_base& argument, requirement const& need,
+                                    tensor_argument_base::explanation explain, char const* name,
                                     int position) noexcept {
     if (argument.exception()) {
       add(name, position, std::move(argument.exception()));

@@ -1,26 +1,33 @@
 // scalar<T>: converts numbers between Python and C++ without narrowing an integer or truncating a
-// float.
+// float; and text and None.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
-/// The conversions of a number type. The primary template stands for every other type. Members:
+/// The conversions of a number type, of std::string and of std::monostate. The primary template
+/// stands for every other type. Members:
 /// - is_scalar: true
 /// - name: the name of the Python type in signatures
+/// - is_exact(object): whether load() takes an object as it is, if at all
 /// - load(object, out): writes the value of a Python object to out. Returns false with TypeError if
-///   the object is no such number, and with OverflowError if the number is out of range.
+///   the object is no such number or text, and with OverflowError if the number is out of range.
 /// - make(value): a new reference to a Python object, or null with an exception set
 template <class T, class = void>
 struct scalar {
@@ -58,8 +65,8 @@ DLBRIDGE_COLD inline bool is_complex_number(PyObject* object) noexcept {
   return is_complex || PyErr_Occurred() != nullptr;
 }
 
-// Sets TypeError for an object that is no such number. An exception that Python code raised stays.
-DLBRIDGE_COLD inline void refuse_number(PyObject* object, char const* expected) noexcept {
+// Sets TypeError for an object that is no such value. An exception that Python code raised stays.
+DLBRIDGE_COLD inline void refuse_value(PyObject* object, char const* expected) noexcept {
   if (PyErr_Occurred() == nullptr ||
       (PyErr_ExceptionMatches(PyExc_TypeError) && !is_raised_by_python())) {
     api<PyErr_Clear>();
@@ -75,7 +82,7 @@ DLBRIDGE_NOINLINE inline bool load_double(PyObject* object, double& out) noexcep
   if (is_number && (out != -1.0 || PyErr_Occurred() == nullptr)) {
     return true;
   }
-  refuse_number(object, "a float");
+  refuse_value(object, "a float");
   return false;
 }
 
@@ -97,12 +104,24 @@ DLBRIDGE_NOINLINE inline bool round_to_odd(PyObject* object, double& value) noex
   }
   return suppress_exception();  // of an array with a fraction
 }
+
+// The text of a str, which stores it; a view of null, with an exception set, of other objects.
+DLBRIDGE_NOINLINE inline std::string_view utf8_of(PyObject* object) noexcept {
+  if (!PyUnicode_Check(object)) {
+    refuse_value(object, "a str");
+    return {};
+  }
+  Py_ssize_t size = 0;
+  char const* const text = api<PyUnicode_AsUTF8AndSize>(object, &size);
+  return {text, static_cast<std::size_t>(text != nullptr ? size : 0)};
+}
 }  // namespace detail
 
 template <>
 struct scalar<bool> {
   static constexpr bool is_scalar = true;
   static constexpr char const* name = "bool";
+  static bool is_exact(PyObject* object) noexcept { return PyBool_Check(object) != 0; }
   /// Accepts bool and NumPy's bool. Any other object would be true or false as well.
   static bool load(PyObject* object, bool& out) noexcept {
     bool const is_bool = object == Py_True || object == Py_False;
@@ -127,6 +146,9 @@ template <class T>
 struct scalar<T, std::enable_if_t<std::is_integral_v<T> && sizeof(T) <= sizeof(long long)>> {
   static constexpr bool is_scalar = true;
   static constexpr char const* name = "int";
+  static bool is_exact(PyObject* object) noexcept {
+    return PyLong_Check(object) && !PyBool_Check(object);
+  }
   /// Accepts int and every object with __index__. A float has none.
   static bool load(PyObject* object, T& out) noexcept {
     ref const number = PyLong_CheckExact(object) ? ref::borrow(object)
@@ -134,7 +156,7 @@ struct scalar<T, std::enable_if_t<std::is_integral_v<T> && sizeof(T) <= sizeof(l
                            ? ref::steal(api<PyNumber_Index>(object))
                            : ref();
     if (!number) {
-      detail::refuse_number(object, "an int");
+      detail::refuse_value(object, "an int");
       return false;
     }
     bool fits = false;
@@ -177,6 +199,7 @@ template <class T>
 struct scalar<T, std::enable_if_t<std::is_floating_point_v<T>>> {
   static constexpr bool is_scalar = true;
   static constexpr char const* name = "float";
+  static bool is_exact(PyObject* object) noexcept { return PyFloat_Check(object) != 0; }
   /// Accepts float, int and every object with __float__ or __index__. For float, rounds the value.
   static bool load(PyObject* object, T& out) noexcept {
     if (PyFloat_CheckExact(object)) {
@@ -192,8 +215,45 @@ struct scalar<T, std::enable_if_t<std::is_floating_point_v<T>>> {
   static PyObject* make(T value) noexcept { return PyFloat_FromDouble(static_cast<double>(value)); }
 };
 
+template <>
+struct scalar<std::string> {
+  static constexpr bool is_scalar = true;
+  static constexpr char const* name = "str";
+  static bool is_exact(PyObject*) noexcept { return true; }
+  static bool load(PyObject* object, std::string& out) noexcept {
+    std::string_view const text = detail::utf8_of(object);
+    return text.data() != nullptr && guarded([&] { out = text; });
+  }
+  static PyObject* make(std::string const& value) noexcept {
+    return api<PyUnicode_FromStringAndSize>(value.data(), static_cast<Py_ssize_t>(value.size()));
+  }
+};
+
+// std::monostate, without the header that declares it: an empty type whose objects are equal.
+template <class T,
+          bool IsEmpty = std::is_empty_v<T> && std::is_trivially_copyable_v<T> &&
+                         std::is_trivially_default_constructible_v<T>,
+          class = void>
+constexpr bool is_monostate = false;
+template <class T>
+constexpr bool
+    is_monostate<T, true, std::void_t<decltype(std::declval<T>() <= std::declval<T>())>> = true;
+
+template <class T>
+struct scalar<T, std::enable_if_t<is_monostate<T>>> {
+  static constexpr bool is_scalar = true;
+  static constexpr char const* name = "None";
+  static bool is_exact(PyObject*) noexcept { return true; }
+  static bool load(PyObject* object, T&) noexcept {
+    return object == Py_None || (detail::refuse_value(object, "None"), false);
+  }
+  static PyObject* make(T const&) noexcept { return ref::borrow(Py_None).release(); }
+};
+
 template <class T>
 constexpr bool is_scalar = scalar<T>::is_scalar;
+template <class T>
+constexpr bool is_number_type = std::is_arithmetic_v<T> && is_scalar<T>;
 
 }  // namespace python
 }  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL

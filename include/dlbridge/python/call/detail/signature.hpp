@@ -1,15 +1,16 @@
-// signature_of: writes the Python signature of a C++ function of tensors, numbers and containers of
-// them, with annotations that state the requirements.
+// annotation_composer: the Python annotation of a parameter or a result, composed at compile time;
+// signature_of: the signature of a function of def_fast.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include <dlbridge/python/call/detail/element_kinds.hpp>
+#include <dlbridge/python/call/detail/function_record.hpp>
+#include <dlbridge/python/call/detail/literal_text.hpp>
 #include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/requirement.hpp>
@@ -18,150 +19,108 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 
-/// Text that is composed at compile time.
-struct literal_text {
-  std::size_t size = 0;
-  char data[384] = {};
+/// Whether an annotation is that of a parameter or of a result.
+enum class place { parameter, result };
 
-  constexpr literal_text& append(char const* text) noexcept {
-    for (; *text != '\0' && size + 1 < sizeof data; ++text) {
-      data[size++] = *text;
+template <class T, place Place>
+struct annotation_composer;
+
+/// Appends the annotation of T, without the None that T may accept.
+template <class T, place Place>
+struct type_composer {
+  template <class Text>
+  static constexpr void append_to(Text& text) noexcept {
+    constexpr element_kind kind = kind_of<T>;
+    constexpr bool is_parameter = Place == place::parameter;
+    if constexpr (kind == element_kind::tensor && is_parameter) {
+      text.append("typing.Annotated[dlbridge.typing.SupportsDLPack");
+      parameter<T>::append_other_types(text);
+      append_requirement(text.append(", \""), parameter<T>::required(), true).append("\"]");
+    } else if constexpr (kind == element_kind::scalar) {
+      text.append(scalar<T>::name);
+    } else if constexpr (std::is_void_v<T>) {
+      text.append("None");
+    } else if constexpr (kind == element_kind::optional || kind == element_kind::variant) {
+      join<type_composer>(text, " | ", elements_of<T>());
+    } else if constexpr (kind == element_kind::tuple && !detail::is_array<T>) {
+      join<annotation_composer>(text.append("tuple["), ", ", elements_of<T>());
+      text.append("]");
+    } else if constexpr (kind >= element_kind::tuple) {
+      text.append(detail::is_mapping<T>
+                      ? (is_parameter ? "collections.abc.Mapping[str, " : "dict[str, ")
+                      : (is_parameter ? "collections.abc.Iterable[" : "list["));
+      join<annotation_composer>(text, "", elements_of<T>());
+      text.append("]");
+    } else {  // the type of a tensor result depends on the types of the arguments
+      text.append("typing.Any");
     }
-    return *this;
   }
-  constexpr literal_text& append_unsigned(std::uint64_t number) noexcept {
-    if (number >= 10) {
-      append_unsigned(number / 10);
+
+ private:
+  template <template <class, place> class Composer, class Text, class... Elements>
+  static constexpr void join(Text& text, char const* separator,
+                             element_list<Elements...>) noexcept {
+    char const* next = "";
+    (append_one<Composer<Elements, Place>, Elements>(text, next, separator), ...);
+  }
+  template <class Composer, class Element, class Text>
+  static constexpr void append_one(Text& text, char const*& next, char const* separator) noexcept {
+    if (kind_of<T> != element_kind::variant || !is_monostate<Element>) {
+      Composer::append_to(text.append(next));
+      next = separator;
     }
-    char const digit[] = {static_cast<char>('0' + number % 10), '\0'};
-    return append(digit);
-  }
-  constexpr literal_text& append(std::int64_t number) noexcept {
-    return number < 0 ? append("-").append_unsigned(0 - static_cast<std::uint64_t>(number))
-                      : append_unsigned(static_cast<std::uint64_t>(number));
   }
 };
 
-/// @return the annotation of a tensor parameter, Annotated[SupportsDLPack, "uint8[*, *, 3] on
+/// Appends the annotation of T: of a tensor parameter Annotated[SupportsDLPack, "uint8[*, *, 3] on
 /// cpu"]. Error messages state the requirement in the same form.
-template <class P>
-constexpr literal_text annotation_of() noexcept {
-  literal_text text;
-  text.append("typing.Annotated[dlbridge.typing.SupportsDLPack");
-  text.append(parameter<P>::takes_buffers ? " | dlbridge.typing.Buffer" : "");
-  text.append(parameter<P>::takes_numbers ? " | dlbridge.typing.Numbers, \"" : ", \"");
-  append_requirement(text, parameter<P>::required(), true).append("\"]");
-  return parameter<P>::optional ? text.append(" | None") : text;
-}
-
-namespace detail {
-// The annotation of a parameter: of a tensor, a number or a container.
-template <class P>
-std::string parameter_annotation();
-
-template <class... Elements>
-std::string annotations_of(element_list<Elements...>, char const* separator) {
-  std::string text;
-  ((text += (text.empty() ? "" : separator) + parameter_annotation<Elements>()), ...);
-  return text;
-}
-
-template <class P>
-std::string parameter_annotation() {
-  constexpr element_kind kind = kind_of<P>;
-  if constexpr (kind == element_kind::tensor) {
-    constexpr literal_text text = annotation_of<P>();
-    return std::string(text.data, text.size);
-  } else if constexpr (kind == element_kind::scalar) {
-    return scalar<P>::name;
-  } else if constexpr (kind == element_kind::text) {
-    return "str";
-  } else if constexpr (kind == element_kind::optional) {
-    return parameter_annotation<typename P::value_type>() + " | None";
-  } else if constexpr (kind == element_kind::sequence || kind == element_kind::array) {
-    return "collections.abc.Iterable[" + parameter_annotation<typename P::value_type>() + "]";
-  } else if constexpr (kind == element_kind::mapping) {
-    return "collections.abc.Mapping[" + parameter_annotation<typename P::key_type>() + ", " +
-           parameter_annotation<typename P::mapped_type>() + "]";
-  } else if constexpr (kind == element_kind::tuple) {
-    return "tuple[" + annotations_of(elements_of<P>(), ", ") + "]";
-  } else if constexpr (kind == element_kind::variant) {
-    return annotations_of(elements_of<P>(), " | ");
-  } else {
-    return kind == element_kind::nothing ? "None" : "typing.Any";
-  }
-}
-
-// The type of a tensor result depends on the types of the arguments: its annotation is Any.
-template <class R>
-std::string result_annotation();
-
-template <class... Elements>
-std::string result_annotations(element_list<Elements...>, char const* separator) {
-  std::string text;
-  ((text += (text.empty() ? "" : separator) + result_annotation<Elements>()), ...);
-  return text;
-}
-
-template <class R>
-std::string result_annotation() {
-  if constexpr (std::is_void_v<R>) {
-    return "None";
-  } else {
-    constexpr element_kind kind = kind_of<R>;
-    if constexpr (kind == element_kind::scalar || kind == element_kind::text ||
-                  kind == element_kind::nothing) {
-      return parameter_annotation<R>();
-    } else if constexpr (kind == element_kind::optional) {
-      return result_annotation<typename R::value_type>() + " | None";
-    } else if constexpr (kind == element_kind::sequence || kind == element_kind::array) {
-      return "list[" + result_annotation<typename R::value_type>() + "]";
-    } else if constexpr (kind == element_kind::mapping) {
-      return "dict[" + result_annotation<typename R::key_type>() + ", " +
-             result_annotation<typename R::mapped_type>() + "]";
-    } else if constexpr (kind == element_kind::tuple) {
-      return "tuple[" + result_annotations(elements_of<R>(), ", ") + "]";
-    } else if constexpr (kind == element_kind::variant) {
-      return result_annotations(elements_of<R>(), " | ");
-    } else {
-      return "typing.Any";
+template <class T, place Place>
+struct annotation_composer {
+  template <class Text>
+  static constexpr void append_to(Text& text) noexcept {
+    type_composer<T, Place>::append_to(text);
+    if (accepts_none<T> && !is_monostate<T> &&
+        (!is_tensor_parameter<T> || Place == place::parameter)) {
+      text.append(" | None");
     }
   }
+};
+
+namespace detail {
+template <class T, place Place>
+DLBRIDGE_LOCAL inline constexpr auto annotation_text = compose<annotation_composer<T, Place>>();
+template <class T, place Place>
+constexpr std::string_view annotation_of() noexcept {
+  return {annotation_text<T, Place>.data, annotation_text<T, Place>.size};
 }
 }  // namespace detail
 
-/// The functions that make the annotations of a signature, so that the text is composed by code
-/// that an extension compiles once.
+/// The annotations of a signature: of each parameter, and then of the result.
 struct signature_annotations {
-  using annotation = std::string (*)();
-
-  annotation const* parameters;  ///< of each parameter
-  std::size_t count;             ///< of the parameters
-  annotation result;
+  std::string_view const* all;
+  std::size_t count;  ///< of the parameters
 };
 
 /// The annotations of Result(Parameters...).
 template <class Result, class... Parameters>
 struct annotations_of_signature {
-  static signature_annotations get() noexcept {
-    return {all, sizeof...(Parameters), all[sizeof...(Parameters)]};
-  }
+  static signature_annotations get() noexcept { return {all, sizeof...(Parameters)}; }
 
  private:
-  DLBRIDGE_LOCAL static constexpr signature_annotations::annotation all[] = {
-      &detail::parameter_annotation<std::decay_t<Parameters>>...,
-      &detail::result_annotation<std::decay_t<Result>>};
+  DLBRIDGE_LOCAL static constexpr std::string_view all[] = {
+      detail::annotation_of<std::decay_t<Parameters>, place::parameter>()...,
+      detail::annotation_of<std::decay_t<Result>, place::result>()};
 };
 
 /// @return the first line of a docstring, "name(x: ..., y: float) -> typing.Any"
-DLBRIDGE_COLD inline std::string signature_of(std::string const& name,
-                                              std::vector<std::string> const& names,
+DLBRIDGE_COLD inline std::string signature_of(function_record const& record,
                                               signature_annotations const& annotations) {
-  std::string text = name + "(";
+  std::string text = record.name + "(";
   for (std::size_t i = 0; i < annotations.count; ++i) {
-    text += (i == 0 ? "" : ", ") + names[i] + ": " + annotations.parameters[i]();
+    text.append(i == 0 ? "" : ", ").append(record.parameters[i].name).append(": ");
+    text.append(annotations.all[i]);
   }
-  return text + ") -> " + annotations.result();
+  return text.append(") -> ").append(annotations.all[annotations.count]);
 }
 
 }  // namespace python

@@ -1,4 +1,5 @@
-// call_dlpack: calls __dlpack__ of a producer with the keywords that are needed.
+// call_dlpack: calls __dlpack__ of a producer with the keywords that are needed, and states what
+// its exception means.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -6,9 +7,10 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/error.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/version.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
@@ -21,6 +23,11 @@ struct call_keywords {
   PyObject* dl_device = nullptr;
   PyObject* copy = nullptr;
 };
+
+// The keywords that producers of legacy structs know: not those that DLPack 1.0 introduced.
+inline call_keywords before_1_0(call_keywords const& keywords) noexcept {
+  return {nullptr, keywords.stream, nullptr, nullptr};
+}
 
 // The value of max_version= in every call.
 DLBRIDGE_LOCAL inline PyObject* stated_version_object() noexcept {
@@ -37,19 +44,6 @@ DLBRIDGE_LOCAL inline PyObject* only_max_version() noexcept {
       []() noexcept { return ref::steal(api<PyTuple_Pack>(1, names::get().max_version)); });
 }
 
-// Calls __dlpack__(max_version=...) by its name, without a bound method. Returns an empty
-// reference, with an exception set, when the call failed.
-inline ref call_dlpack_by_name(PyObject* producer) noexcept {
-  PyObject* const version = stated_version_object();
-  PyObject* const keyword = version != nullptr ? only_max_version() : nullptr;
-  if (keyword == nullptr) {
-    return ref();
-  }
-  PyObject* arguments[] = {nullptr, producer, version};
-  return ref::steal(api<PyObject_VectorcallMethod>(names::get().dlpack, arguments + 1,
-                                                   1 | PY_VECTORCALL_ARGUMENTS_OFFSET, keyword));
-}
-
 // The method __dlpack__ of a producer: a function of the type, which takes the producer as its
 // first argument, or an attribute of the producer, which does not.
 struct producer_method {
@@ -61,50 +55,68 @@ struct producer_method {
 // exception set, when it raised.
 inline ref call_dlpack(PyObject* producer, producer_method const& method,
                        call_keywords const& keywords) noexcept {
-  PyObject* const function = method.function.get();
-  if (method.takes_self && keywords.stream == nullptr && keywords.dl_device == nullptr &&
-      keywords.copy == nullptr && keywords.max_version != nullptr) {  // the common case
-    PyObject* arguments[] = {nullptr, producer, keywords.max_version};
-    PyObject* const name = only_max_version();
-    return name != nullptr ? ref::steal(api<PyObject_Vectorcall>(
-                                 function, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, name))
-                           : ref();
-  }
   names const& n = names::get();
-  PyObject* const values[] = {keywords.max_version, keywords.stream, keywords.dl_device,
-                              keywords.copy};
-  PyObject* const keys[] = {n.max_version, n.stream, n.dl_device, n.copy};
+  PyObject* const all[][2] = {{n.max_version, keywords.max_version},
+                              {n.stream, keywords.stream},
+                              {n.dl_device, keywords.dl_device},
+                              {n.copy, keywords.copy}};
   PyObject* arguments[6] = {nullptr, producer};
   PyObject* used[4];
   Py_ssize_t count = 0;
-  for (int i = 0; i < 4; ++i) {
-    if (values[i] != nullptr) {
-      arguments[2 + count] = values[i];
-      used[count++] = keys[i];
+  for (auto const& [name, value] : all) {
+    if (value != nullptr) {
+      used[count] = name;
+      arguments[2 + count++] = value;
     }
   }
-  ref tuple;
-  PyObject* used_names = nullptr;
-  if (count == 1 && keywords.max_version != nullptr) {
-    used_names = only_max_version();
-    if (used_names == nullptr) {
-      return ref();
-    }
-  } else if (count > 0) {
-    tuple = ref::steal(api<PyTuple_New>(count));
-    if (!tuple) {
-      return ref();
-    }
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      Py_INCREF(used[i]);
-      PyTuple_SET_ITEM(tuple.get(), i, used[i]);
-    }
-    used_names = tuple.get();
+  bool const is_usual = count == 1 && keywords.max_version != nullptr;
+  ref const tuple = count == 0 || is_usual ? ref() : ref::steal(api<PyTuple_New>(count));
+  for (Py_ssize_t i = 0; tuple && i < count; ++i) {
+    Py_INCREF(used[i]);
+    PyTuple_SET_ITEM(tuple.get(), i, used[i]);
+  }
+  PyObject* const used_names = is_usual ? only_max_version() : tuple.get();
+  if (count != 0 && used_names == nullptr) {
+    return ref();
   }
   int const self = method.takes_self ? 1 : 0;
   auto const positional = static_cast<std::size_t>(self) | PY_VECTORCALL_ARGUMENTS_OFFSET;
-  return ref::steal(
-      api<PyObject_Vectorcall>(function, arguments + 2 - self, positional, used_names));
+  return ref::steal(api<PyObject_Vectorcall>(method.function.get(), arguments + 2 - self,
+                                             positional, used_names));
+}
+
+// What an exception raised by __dlpack__ means for a second call (spec 2.4).
+enum class refusal_meaning {
+  old_producer,  // TypeError: the producer may not accept one of the keywords
+  unavailable,   // any other Exception: this producer cannot make the copy or the move
+  final          // KeyboardInterrupt and the like: no second call
+};
+
+// What the pending exception means.
+inline refusal_meaning meaning_of_refusal() noexcept {
+  PyObject* const pending = PyErr_Occurred();
+  // A class derived from TypeError is the producer's own, such as JAX's for a traced array.
+  return pending == PyExc_TypeError ? refusal_meaning::old_producer
+         : is_suppressible(pending) ? refusal_meaning::unavailable
+                                    : refusal_meaning::final;
+}
+
+// Makes an exception the context of the pending one, unless that has one.
+DLBRIDGE_COLD inline void set_context(ref first) noexcept {
+  ref second = take_exception();
+  ref const context = ref::steal(PyException_GetContext(second.get()));
+  if (!context && second.get() != first.get()) {
+    api<PyException_SetContext>(second.get(), first.release());
+  }
+  set_exception(std::move(second));
+}
+
+// Raises that a producer does not know copy=False, which a consumer never drops.
+DLBRIDGE_COLD inline void refuse_dropped_copy(PyObject* producer) noexcept {
+  report r = refusal(errc::copy_forbidden, "a producer that understands copy=False", "",
+                     "Leave copy= out if a copy is acceptable");
+  r.got.append(Py_TYPE(producer)->tp_name).append(", whose __dlpack__ raised TypeError for it");
+  set_error(r);
 }
 }  // namespace detail
 }  // namespace python

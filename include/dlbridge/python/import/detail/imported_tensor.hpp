@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <dlbridge/check.hpp>
+#include <dlbridge/detail/owned_block.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
@@ -13,13 +14,14 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/detail/pools.hpp>
 #include <dlbridge/python/detail/tensor_head.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/consume_argument.hpp>
-#include <dlbridge/python/import/detail/dlpack_call.hpp>
+#include <dlbridge/python/import/buffers.hpp>
+#include <dlbridge/python/import/detail/dlpack_negotiation.hpp>
+#include <dlbridge/python/import/detail/known_types.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
-#include <dlbridge/python/import/detail/own_dims.hpp>
-#include <dlbridge/python/import/detail/owned_ndarray.hpp>
+#include <dlbridge/python/import/detail/table_import.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/detail/work_stream.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -50,7 +52,8 @@ class imported_tensor {
         dims_(other.dims_),
         calls_python_(other.calls_python_) {
     if (tensor_.shape == other.dims_.shape) {
-      use_copied_dims();
+      tensor_.shape = dims_.shape;
+      tensor_.strides = tensor_.strides != nullptr ? dims_.strides : nullptr;
     }
   }
   DLBRIDGE_INLINE ~imported_tensor() {
@@ -59,11 +62,10 @@ class imported_tensor {
     }
   }
 
-  /// Imports the tensor of an object: by the exchange table of its type, by the fields of an
-  /// ndarray, which is owned or lent as the mode requires, else by `__dlpack__`. What a table
-  /// returns is checked as any foreign tensor. `__dlpack__` is called also for complex tensors, as
-  /// torch's table exports conjugated views as if they were not conjugated; and for what a table
-  /// refuses, as the exception of `__dlpack__` states the reason.
+  /// Imports the tensor of an object: by the exchange table of its type, unless that does not
+  /// export what `__dlpack__` would (export_by_table); by the fields of an ndarray; else by
+  /// `__dlpack__`. The mode decides whether the tensor is lent or owned. What a table returns is
+  /// checked as any foreign tensor.
   /// @param where the device that the parameter requires: if that is the host, the elements of
   ///   memory to which devices write are ready for it.
   /// @return false, with a Python exception set as by consume and host_wait, when the import
@@ -71,28 +73,17 @@ class imported_tensor {
   /// @par Stream order
   /// The elements are ready on the stream that work_stream_of returns.
   bool import_object(PyObject* object, import_mode mode, device_filter where) noexcept {
-    if (PyErr_Occurred() != nullptr) {  // try_borrow_fast did not suppress it
-      return false;
-    }
     calls_python_ = 0;
-    if (import_by_table(object, mode)) {
-      return make_ready(object, where);
+    // try_borrow_fast may have left an exception.
+    bool is_imported = PyErr_Occurred() == nullptr && import_by_table(object, mode);
+    if (!is_imported && PyErr_Occurred() == nullptr) {
+      is_imported = import_ndarray(object, mode);
     }
-    if (PyErr_Occurred() != nullptr) {
-      return false;
+    if (!is_imported && PyErr_Occurred() == nullptr) {
+      calls_python_ = 1;
+      is_imported = own(detail::consume_argument(object));
     }
-    if (mode == import_mode::own ? own_ndarray(object) : lend_ndarray(object, mode)) {
-      return true;
-    }
-    if (PyErr_Occurred() != nullptr) {
-      return false;
-    }
-    calls_python_ = 1;
-    owned_ = detail::consume_argument(object);
-    if (owned_) {
-      view_owned();
-    }
-    return owned_ && make_ready(object, where);
+    return is_imported && make_ready(object, where);
   }
 
   /// Borrows an ordinary tensor that meets the requirement.
@@ -104,9 +95,10 @@ class imported_tensor {
       return false;
     }
     if (type->has_head) {
-      return meets(detail::view_of_tensor(object), need) && describe_tensor(object);
+      tensor_view const& view = detail::view_of_tensor(object);
+      return meets(view, need) && view.device().type == kDLCPU && describe_by(view);
     }
-    if (type->reads_fields) {
+    if (type->is_ndarray()) {
       return detail::can_read_ndarrays(Py_TYPE(object)) &&
              detail::read_ndarray(object, tensor_, dims_, flags_) &&
              (!need.writable || flags_ == 0) && dlbridge::detail::fits_fast_path(tensor_, need);
@@ -115,14 +107,14 @@ class imported_tensor {
       return false;
     }
     flags_ = 0;
-    detail::tested_type const* const tests = type->tests.row;
+    bool const is_tested = static_cast<bool>(type->tests);
     if (!type->exchange.try_lend(object, tensor_)) {  // Python code may run, and replace the entry
       suppress_exception();                           // import_object calls __dlpack__
       return false;
     }
     return !is_complex(need.type) && copy_dims() &&
            dlbridge::detail::fits_fast_path(tensor_, need) &&
-           (tests == nullptr || holds_its_values(object));
+           detail::holds_its_values(tensor_, object, is_tested, detail::import_path::protocol);
   }
 
   /// Whether the tensor is what it was when it was lent: a Tensor, whose description never changes.
@@ -140,14 +132,14 @@ class imported_tensor {
     // The lookup restores the entry of an ndarray if the type of another argument replaced it.
     if (try_borrow_fast(object, need) ||
         (type_cache::find(Py_TYPE(object)) == nullptr &&
-         type_cache::get_copy(Py_TYPE(object)).reads_fields && try_borrow_fast(object, need))) {
+         type_cache::get_copy(Py_TYPE(object)).is_ndarray() && try_borrow_fast(object, need))) {
       return true;
     }
     if (PyErr_Occurred() != nullptr) {
       return false;
     }
     bool const is_lent = import_by_table(object, mode) ||
-                         (PyErr_Occurred() == nullptr && lend_ndarray(object, mode));
+                         (PyErr_Occurred() == nullptr && import_ndarray(object, mode));
     return is_lent && meets(view(), need) && make_ready(object, need.where);
   }
 
@@ -156,15 +148,14 @@ class imported_tensor {
   bool is_read_directly(PyObject* object) const noexcept {
     type_entry const* const type = type_cache::find(Py_TYPE(object));
     return type != nullptr &&
-           (type->has_head || type->reads_fields || (type->has_table && calls_python_ == 0));
+           (type->has_head || type->is_ndarray() || (type->has_table && calls_python_ == 0));
   }
 
   /// Whether an object, read again without Python code, still has this owned tensor, which is to be
   /// written to or only read. True also for a copy, and for an object that only `__dlpack__` can
   /// read. An exception may be pending if not.
   DLBRIDGE_NOINLINE bool is_current(PyObject* object, bool to_write) noexcept {
-    type_cache::storage uncached;
-    type_entry const& type = type_cache::get(Py_TYPE(object), uncached);
+    type_entry const& type = type_cache::get(Py_TYPE(object));
     if (type.has_head || view().is_copied()) {
       return true;
     }
@@ -179,10 +170,13 @@ class imported_tensor {
     if (!is_buffer && !detail::exports_fields(type, object)) {
       return PyErr_Occurred() == nullptr;
     }
-    if (!is_buffer && now.describe_ndarray(object)) {
-      return (!to_write || now.flags_ == 0) && detail::has_same_elements(now.view(), view());
+    bool const is_described = !is_buffer && now.describe_ndarray(object);
+    if (PyErr_Occurred() != nullptr ||
+        !(is_described ||
+          now.own(is_buffer ? from_buffer(object) : detail::consume_argument(object)))) {
+      return false;
     }
-    return PyErr_Occurred() == nullptr && detail::has_buffer_of(object, view(), to_write);
+    return (!to_write || !now.view().read_only()) && detail::has_same_elements(now.view(), view());
   }
 
   /// Makes the host wait for the elements of memory to which devices write as well, such as managed
@@ -203,8 +197,7 @@ class imported_tensor {
   /// Replaces the tensor by another one, which this object then owns.
   void replace(managed_tensor other) noexcept {
     free_owned();
-    owned_ = std::move(other);
-    view_owned();
+    own(std::move(other));
   }
   /// The owned tensor, which the caller may move out; empty when the tensor is lent.
   managed_tensor& owned() noexcept { return owned_; }
@@ -216,9 +209,14 @@ class imported_tensor {
   managed_tensor take_to_keep(PyObject* object) noexcept {
     type_entry const* const type = type_cache::find(Py_TYPE(object));
     bool const is_fixed =
-        type != nullptr &&
-        (type->reads_fields || (type->has_table && !type->tests) || type->is_immutable);
-    return is_fixed || !owned_ ? std::move(owned_) : detail::with_own_dims(std::move(owned_));
+        type != nullptr && (type->is_ndarray() || (type->has_table && !type->tests) ||
+                            (type->known() != nullptr && type->known()->is_immutable));
+    managed_tensor kept;
+    if (owned_ && !is_fixed) {
+      kept = dlbridge::detail::own_copied<detail::block_pool>(
+          std::move(owned_), owned_.tensor(), owned_.flags(), version{stated_major, stated_minor});
+    }
+    return kept ? std::move(kept) : std::move(owned_);
   }
 
  private:
@@ -228,89 +226,81 @@ class imported_tensor {
     owned_ = managed_tensor();
   }
 
-  void view_owned() noexcept {
-    tensor_ = owned_.tensor();
-    flags_ = owned_.flags();
+  DLBRIDGE_INLINE bool own(managed_tensor&& m) noexcept {
+    owned_.swap(m);
+    if (owned_) {
+      tensor_ = owned_.tensor();
+      flags_ = owned_.flags();
+    }
+    return static_cast<bool>(owned_);
+  }
+  DLBRIDGE_INLINE bool describe_by(tensor_view const& view) noexcept {
+    tensor_ = view.to_dltensor();
+    flags_ = view.flags();
+    return true;
   }
 
-  // Also by the view of a Tensor. Returns false without an exception when __dlpack__ is to be
-  // called, as for a Tensor that is to be owned and has a stream: the slots of its table order the
-  // default stream, whereas the stream of the argument is that of the Tensor.
+  // Also by the view of a Tensor, which was validated when the Tensor was created, and whose shape
+  // and strides stay what and where they are as long as it lives. Returns false without an
+  // exception when __dlpack__ is to be called, as for a Tensor that is to be owned and has a
+  // stream: the slots of its table order the default stream, whereas the stream of the argument is
+  // that of the Tensor. Pinned memory counts as memory of the host, for which the table makes the
+  // elements ready.
   bool import_by_table(PyObject* object, import_mode mode) noexcept {
-    type_cache::storage uncached;
-    type_entry const& type = type_cache::get(Py_TYPE(object), uncached);
+    type_entry const& type = type_cache::get(Py_TYPE(object));
     if (type.has_head) {
-      bool const is_lent = mode != import_mode::own;
-      if (is_lent && describe_tensor(object)) {
-        return true;
-      }
-      if (has_stream(object)) {
-        return is_lent && describe_by_head(object);
+      tensor_view const& view = detail::view_of_tensor(object);
+      bool const has_stream = runtime_of(view.device()) != runtime_kind::none;
+      if (has_stream || (mode != import_mode::own && view.device().type == kDLCPU)) {
+        return mode != import_mode::own && describe_by(view);
       }
     }
     if (!type.has_table) {
       return false;
     }
-    exchange_table const table = type.exchange;  // the entry is not valid once Python code has run
+    if (mode != import_mode::borrow_to_read || !type.exchange.can_lend()) {
+      return own(detail::export_by_table(type, object, detail::import_path::protocol));
+    }
     bool const is_tested = static_cast<bool>(type.tests);
-    report why;
-    if (mode == import_mode::borrow_to_read && table.can_lend()) {
-      if (!table.try_lend(object, tensor_)) {
-        suppress_exception();
-        return false;
-      }
-      flags_ = 0;
-      why = check_tensor(tensor_);
-      if (why.ok() && !copy_dims()) {
-        return import_by_table(object, import_mode::own);
-      }
-    } else if (table.can_export()) {
-      owned_ = table.try_export(object, why);
-      if (owned_) {
-        view_owned();
-      } else if (why.ok()) {
-        suppress_exception();
-        return false;
-      }
-    } else {
+    if (!type.exchange.try_lend(object, tensor_)) {  // Python code may run, and replace the entry
+      suppress_exception();
       return false;
     }
+    flags_ = 0;
+    report const why = check_tensor(tensor_);
     if (!why.ok()) {
       set_error(why);
+      return false;
     }
-    return why.ok() && !is_complex(dtype(tensor_.dtype)) &&
-           (!is_tested || holds_its_values(object));
+    return copy_dims() ? !is_complex(dtype(tensor_.dtype)) &&
+                             detail::holds_its_values(tensor_, object, is_tested,
+                                                      detail::import_path::protocol)
+                       : import_by_table(object, import_mode::own);
   }
 
   // Describes an ndarray by its fields. Returns false without an exception when __dlpack__ is to be
   // called.
   DLBRIDGE_NOINLINE bool describe_ndarray(PyObject* object) noexcept {
-    type_cache::storage uncached;
-    return detail::can_read_fields(type_cache::get(Py_TYPE(object), uncached), object) &&
+    return detail::can_read_fields(type_cache::get(Py_TYPE(object)), object) &&
            detail::read_ndarray(object, tensor_, dims_, flags_) &&
            detail::is_sound_ndarray(tensor_);
   }
 
-  // Borrows an ndarray that try_borrow_fast refused: one that does not meet the requirement, or is
-  // empty or unusual. The exception of __dlpack__ states why it cannot be written to. Like
-  // try_borrow_fast, free-threaded builds call __dlpack__.
-  bool lend_ndarray(PyObject* object, import_mode mode) noexcept {
-    return type_cache::find(Py_TYPE(object)) != nullptr && describe_ndarray(object) &&
-           (mode == import_mode::borrow_to_read || flags_ == 0);
-  }
-
-  // Owns an ndarray.
-  bool own_ndarray(PyObject* object) noexcept {
-    if (!describe_ndarray(object)) {
+  // Owns an ndarray, or borrows one that try_borrow_fast refused: one that does not meet the
+  // requirement, or is empty or unusual. The exception of __dlpack__ states why it cannot be
+  // written to. Like try_borrow_fast, free-threaded builds call __dlpack__ for an array to borrow.
+  bool import_ndarray(PyObject* object, import_mode mode) noexcept {
+    bool const is_lent = mode != import_mode::own;
+    if ((is_lent && type_cache::find(Py_TYPE(object)) == nullptr) || !describe_ndarray(object)) {
       return false;
     }
-    owned_ = detail::own_ndarray(object, tensor_, flags_, detail::version_of_ndarrays());
-    if (!owned_) {
+    if (is_lent) {
+      return mode == import_mode::borrow_to_read || flags_ == 0;
+    }
+    if (!own(detail::own_ndarray(object, tensor_, flags_, detail::version_of_ndarrays()))) {
       api<PyErr_NoMemory>();
-      return false;
     }
-    view_owned();
-    return true;
+    return static_cast<bool>(owned_);
   }
 
   DLBRIDGE_COLD bool wait_for_elements(PyObject* object) noexcept {
@@ -329,41 +319,6 @@ class imported_tensor {
         work_stream_of(object, type_cache::get_copy(Py_TYPE(object)).exchange, own);
     return PyErr_Occurred() == nullptr && succeeded(python::try_host_wait(ready));
   }
-  // Whether the memory holds the values of the elements: false, with an exception set, for a lazily
-  // negated tensor. torch negates only imaginary parts, which are every second number of their
-  // memory, so that all their strides are even: other tensors are not tested.
-  DLBRIDGE_INLINE bool holds_its_values(PyObject* object) noexcept {
-    return has_odd_stride(tensor_.ndim, tensor_.shape, tensor_.strides) ||
-           detail::run_tests(object, detail::import_path::protocol) != detail::test_outcome::failed;
-  }
-  // Strides of extents of 1 have no meaning. Out of line and by value, so that compilers keep the
-  // fields in registers.
-  DLBRIDGE_NOINLINE static bool has_odd_stride(int rank, std::int64_t const* shape,
-                                               std::int64_t const* strides) noexcept {
-    for (int i = strides != nullptr ? rank : 0; i > 0; --i) {
-      if (strides[i - 1] % 2 != 0 && shape[i - 1] != 1) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  // Describes a Tensor in memory of the CPU by its view. It was validated when the Tensor was
-  // created, and its shape and strides stay what and where they are as long as the Tensor lives.
-  DLBRIDGE_INLINE bool describe_tensor(PyObject* object) noexcept {
-    return detail::view_of_tensor(object).device().type == kDLCPU && describe_by_head(object);
-  }
-  DLBRIDGE_INLINE bool describe_by_head(PyObject* object) noexcept {
-    tensor_view const& view = detail::view_of_tensor(object);
-    tensor_ = view.to_dltensor();
-    flags_ = view.flags();
-    return true;
-  }
-  // Whether streams work on the device of a Tensor. Not those of pinned memory: it counts as memory
-  // of the host, for which the table makes the elements ready.
-  static bool has_stream(PyObject* object) noexcept {
-    return runtime_of(detail::view_of_tensor(object).device()) != runtime_kind::none;
-  }
 
   // Copies the shape and the strides of a lent tensor, which its library may change while Python
   // code runs. Returns false for a rank without room, and without a shape.
@@ -372,12 +327,13 @@ class imported_tensor {
         (tensor_.ndim > 0 && tensor_.shape == nullptr)) {
       return false;
     }
-    detail::copy_dims(tensor_, dims_);
-    return true;
-  }
-  DLBRIDGE_INLINE void use_copied_dims() noexcept {
+    dlbridge::detail::copy_extents(tensor_.shape, tensor_.ndim, dims_.shape);
     tensor_.shape = dims_.shape;
-    tensor_.strides = tensor_.strides != nullptr ? dims_.strides : nullptr;
+    if (tensor_.strides != nullptr) {
+      dlbridge::detail::copy_extents(tensor_.strides, tensor_.ndim, dims_.strides);
+      tensor_.strides = dims_.strides;
+    }
+    return true;
   }
 
   // The import sets tensor_, flags_ and dims_; to initialize them here would slow every call.

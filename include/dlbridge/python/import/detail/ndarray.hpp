@@ -4,20 +4,24 @@
 #pragma once
 
 #include <atomic>
+#include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/detail/owned_block.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/layout.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
-#include <dlbridge/python/import/detail/dlpack_call.hpp>
+#include <dlbridge/python/detail/pools.hpp>
+#include <dlbridge/python/import/detail/dlpack_negotiation.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/types/complex.hpp>
 #include <dlbridge/validate.hpp>
 #include <dlbridge/version.hpp>
 #include <dlbridge/view.hpp>
@@ -53,18 +57,6 @@ struct copied_dims {
   std::int64_t strides[direct_rank];
 };
 
-// Copies the shape and the strides of a description into that room, as the library of the tensor
-// may change its own.
-// @pre the rank is from 0 to direct_rank, and a rank above 0 has a shape.
-DLBRIDGE_INLINE void copy_dims(DLTensor& description, copied_dims& room) noexcept {
-  dlbridge::detail::copy_extents(description.shape, description.ndim, room.shape);
-  description.shape = room.shape;
-  if (description.strides != nullptr) {
-    dlbridge::detail::copy_extents(description.strides, description.ndim, room.strides);
-    description.strides = room.strides;
-  }
-}
-
 // The dtype for one type number of NumPy; lanes is 0 where DLPack has none. shift is the log2 of
 // the element size, by which byte strides are shifted to strides in elements.
 struct ndarray_type {
@@ -72,58 +64,44 @@ struct ndarray_type {
   std::uint8_t shift;
 };
 
-// The characters of NumPy's types in the order of their type numbers (NPY_TYPES, the same in NumPy
-// 1 and 2).
-constexpr char ndarray_letters[] = "?bBhHiIlLqQfdgFDGOSUVMme";
-constexpr unsigned ndarray_type_count = sizeof ndarray_letters - 1;
-
-struct ndarray_type_table {
-  ndarray_type rows[ndarray_type_count] = {};
-
-  constexpr ndarray_type_table() noexcept {
-    struct group {
-      char letter;
-      char kind;
-      std::size_t bytes;
-    };
-    constexpr group groups[] = {{'?', 'b', 1},
-                                {'b', 'i', 1},
-                                {'h', 'i', sizeof(short)},
-                                {'i', 'i', sizeof(int)},
-                                {'l', 'i', sizeof(long)},
-                                {'q', 'i', sizeof(long long)},
-                                {'B', 'u', 1},
-                                {'H', 'u', sizeof(short)},
-                                {'I', 'u', sizeof(int)},
-                                {'L', 'u', sizeof(long)},
-                                {'Q', 'u', sizeof(long long)},
-                                {'e', 'f', 2},
-                                {'f', 'f', 4},
-                                {'d', 'f', 8},
-                                {'F', 'c', 8},
-                                {'D', 'c', 16}};
-    for (unsigned number = 0; number < ndarray_type_count; ++number) {
-      for (group const& each : groups) {
-        if (each.letter == ndarray_letters[number]) {
-          fill(rows[number], each.kind, each.bytes);
-        }
-      }
-    }
+template <class T>
+constexpr ndarray_type ndarray_type_of() noexcept {
+  std::uint8_t shift = 0;
+  while ((std::size_t{1} << shift) < sizeof(T)) {
+    ++shift;
   }
+  return {dtype_of<T>().abi(), shift};
+}
+constexpr ndarray_type no_ndarray_type{};
 
- private:
-  static constexpr void fill(ndarray_type& row, char kind, std::size_t bytes) noexcept {
-    for (format_row const& each : format_rows) {
-      if (each.kind == kind && each.bits == static_cast<int>(bytes * 8)) {
-        row.type = {static_cast<std::uint8_t>(each.code), static_cast<std::uint8_t>(each.bits), 1};
-        while ((std::size_t{1} << row.shift) < bytes) {
-          ++row.shift;
-        }
-      }
-    }
-  }
-};
-DLBRIDGE_LOCAL inline constexpr ndarray_type_table ndarray_types;
+// The dtypes in the order of NumPy's type numbers (NPY_TYPES, the same in NumPy 1 and 2).
+DLBRIDGE_LOCAL inline constexpr ndarray_type ndarray_types[] = {
+    ndarray_type_of<bool>(),
+    ndarray_type_of<signed char>(),
+    ndarray_type_of<unsigned char>(),
+    ndarray_type_of<short>(),
+    ndarray_type_of<unsigned short>(),
+    ndarray_type_of<int>(),
+    ndarray_type_of<unsigned int>(),
+    ndarray_type_of<long>(),
+    ndarray_type_of<unsigned long>(),
+    ndarray_type_of<long long>(),
+    ndarray_type_of<unsigned long long>(),
+    ndarray_type_of<float>(),
+    ndarray_type_of<double>(),
+    no_ndarray_type,  // long double
+    ndarray_type_of<std::complex<float>>(),
+    ndarray_type_of<std::complex<double>>(),
+    no_ndarray_type,  // complex long double
+    no_ndarray_type,  // object
+    no_ndarray_type,  // bytes
+    no_ndarray_type,  // str
+    no_ndarray_type,  // void
+    no_ndarray_type,  // datetime64
+    no_ndarray_type,  // timedelta64
+    {{kDLFloat, 16, 1}, 1}};
+constexpr unsigned ndarray_type_count = sizeof ndarray_types / sizeof *ndarray_types;
+constexpr char ndarray_letters[] = "?bBhHiIlLqQfdgFDGOSUVMme";  // their characters
 
 // Describes an ndarray. Shape and strides, in elements, are copied to dims, as Python code that
 // runs later may change those of the array. Returns false for an array outside the common case,
@@ -134,11 +112,11 @@ DLBRIDGE_INLINE bool read_ndarray(PyObject* object, DLTensor& out, copied_dims& 
   auto const& descr = *reinterpret_cast<descr_fields const*>(array.descr);
   auto const number = static_cast<unsigned>(descr.number);
   if (array.rank > direct_rank || number >= ndarray_type_count ||
-      ndarray_types.rows[number].type.lanes == 0 ||
+      ndarray_types[number].type.lanes == 0 ||
       (descr.byte_order != '=' && descr.byte_order != '|')) {
     return false;
   }
-  ndarray_type const& row = ndarray_types.rows[number];
+  ndarray_type const& row = ndarray_types[number];
   std::int64_t bits = 0;  // of all strides
   for (int i = 0; i < array.rank; ++i) {
     std::int64_t const stride = array.byte_strides[i];
@@ -176,10 +154,6 @@ inline version version_of_ndarrays() noexcept {
   std::uint64_t const stated = stated_by_ndarrays().load(std::memory_order_acquire);
   return {static_cast<std::uint32_t>(stated >> 32), static_cast<std::uint32_t>(stated)};
 }
-inline void set_version_of_ndarrays(version stated) noexcept {
-  stated_by_ndarrays().store(std::uint64_t{stated.major_number} << 32 | stated.minor_number,
-                             std::memory_order_release);
-}
 
 // Writes that version to a struct that stands for one of NumPy.
 inline void state_ndarray_version(managed_tensor const& m) noexcept {
@@ -194,15 +168,7 @@ DLBRIDGE_COLD inline bool test_ndarray(PyObject* array) noexcept {
   DLTensor fields;
   copied_dims dims;
   std::uint64_t flags = 0;
-  call_keywords keywords;
-  keywords.max_version = stated_version_object();
-  if (keywords.max_version == nullptr) {
-    return false;
-  }
-  producer_method const method{ref::borrow(type_cache::get_copy(Py_TYPE(array)).dlpack), true};
-  ref const capsule = call_dlpack(array, method, keywords);
-  report why;
-  managed_tensor const exported = capsule ? steal_capsule(capsule.get(), why) : managed_tensor();
+  managed_tensor const exported = consume_argument(array);
   if (!exported || exported.kind() != struct_kind::versioned ||
       !read_ndarray(array, fields, dims, flags)) {
     return false;
@@ -217,7 +183,9 @@ DLBRIDGE_COLD inline bool test_ndarray(PyObject* array) noexcept {
       return false;
     }
   }
-  set_version_of_ndarrays(exported.version());
+  version const stated = exported.version();
+  stated_by_ndarrays().store(std::uint64_t{stated.major_number} << 32 | stated.minor_number,
+                             std::memory_order_release);
   return true;
 }
 
@@ -274,29 +242,6 @@ DLBRIDGE_LOCAL DLBRIDGE_ALIGNED inline bool can_read_ndarrays(PyTypeObject* type
   return passed.load(std::memory_order_acquire) == type;
 }
 
-// Whether an object whose type lets it have attributes has, or may have, a __dlpack__ among them.
-// An exception of a key of its dict stays pending.
-DLBRIDGE_NOINLINE inline bool may_have_own_dlpack(PyObject* object) noexcept {
-  PyObject* const* const dict = api<_PyObject_GetDictPtr>(object);
-  if (dict == nullptr) {  // there is no memory for it
-    return true;
-  }
-  ref const own = *dict != nullptr ? dict_item(*dict, names::get().dlpack) : ref();
-  return own || PyErr_Occurred() != nullptr;
-}
-
-/// Whether the `__dlpack__` of an object exports what its fields state: that of an ndarray, or of
-/// an object of a derived class without a `__dlpack__` of its own, such as a numpy.memmap.
-/// @param type the entry of its type.
-/// @return false with an exception pending after one of a key.
-/// @pre no exception is pending.
-/// @par Thread and GIL
-/// The caller holds the GIL. Python code may run.
-inline bool exports_fields(type_entry const& type, PyObject* object) noexcept {
-  return type.host_only ||
-         (type.array_base != nullptr && (type.takes_self || !may_have_own_dlpack(object)));
-}
-
 /// Whether read_ndarray describes an object as its `__dlpack__` does.
 /// @param type the entry of its type; not valid afterwards.
 /// @return false with an exception pending after one that is not suppressible, or of a key.
@@ -304,11 +249,19 @@ inline bool exports_fields(type_entry const& type, PyObject* object) noexcept {
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.
 DLBRIDGE_INLINE bool can_read_fields(type_entry const& type, PyObject* object) noexcept {
-  if (type.reads_fields) {
-    return can_read_ndarrays(Py_TYPE(object));
-  }
-  PyTypeObject* const base = type.array_base;
-  return base != nullptr && exports_fields(type, object) && can_read_ndarrays(base);
+  PyTypeObject* const array_type = type.array_type;
+  return array_type != nullptr && (type.is_ndarray() || exports_fields(type, object)) &&
+         can_read_ndarrays(array_type);
+}
+
+// Creates a managed tensor that holds an ndarray.
+// @param fields what read_ndarray wrote, and is_sound_ndarray accepts.
+// @param stated the version in the struct.
+// @return the tensor; empty, without an exception, when there is no memory for it.
+inline managed_tensor own_ndarray(PyObject* array, DLTensor const& fields, std::uint64_t flags,
+                                  version stated) noexcept {
+  return dlbridge::detail::own_copied<block_pool>(object_owner(ref::borrow(array)), fields, flags,
+                                                  stated);
 }
 
 // Whether two tensors consist of the same elements in memory.
@@ -323,44 +276,6 @@ inline bool has_same_elements(tensor_view const& now, tensor_view const& before)
               (now.extent(i) <= 1 || now.stride(i) == before.stride(i));
   }
   return is_same || (now.empty() && before.empty());
-}
-
-// Reads a dtype that ml_dtypes adds to NumPy, by its name: the typestr states its bytes alone. Its
-// elements below 8 bits have a byte each.
-DLBRIDGE_COLD inline bool read_added_dtype(PyObject* array, char const* typestr, std::int64_t bytes,
-                                           dtype& type) noexcept {
-  ref const descr = optional_attribute(array, names::get().dtype);
-  ref const name = descr ? optional_attribute(descr.get(), "name") : ref();
-  char const* const text = name ? text_in(name.get()) : nullptr;
-  return text != nullptr && read_byte_order(typestr, 2) && try_parse_dtype(text, type) &&
-         bytes <= 4 && element_bytes(type) == bytes && find_format(type) == nullptr;
-}
-
-// Whether the buffer of an object, writable if the tensor is to be written to, has the elements of
-// a tensor. Every ndarray that exports a tensor exports such a buffer. An exception may be pending
-// if not.
-DLBRIDGE_COLD inline bool has_buffer_of(PyObject* object, tensor_view const& tensor,
-                                        bool to_write) noexcept {
-  Py_buffer buffer;
-  bool const has_format = find_format(tensor.dtype()) != nullptr;  // unlike those of ml_dtypes
-  int const wanted = has_format ? PyBUF_RECORDS_RO : PyBUF_STRIDES;
-  if (api<PyObject_GetBuffer>(object, &buffer, wanted) != 0) {
-    return false;
-  }
-  dtype type = tensor.dtype();
-  bool is_same = (!has_format || try_read_format(buffer.format, buffer.itemsize, type)) &&
-                 type == tensor.dtype() && buffer.itemsize == element_bytes(type) &&
-                 buffer.ndim == tensor.rank() && (!to_write || buffer.readonly == 0) &&
-                 (buffer.strides != nullptr || tensor.is_row_major()) &&  // ctypes omits them
-                 buffer.buf == static_cast<char const*>(tensor.data()) + tensor.byte_offset();
-  for (int i = 0; is_same && i < buffer.ndim; ++i) {
-    is_same = buffer.shape[i] == tensor.extent(i) &&
-              (buffer.shape[i] <= 1 || buffer.strides == nullptr ||
-               buffer.strides[i] == tensor.stride(i) * buffer.itemsize);
-  }
-  is_same = is_same || (buffer.len == 0 && tensor.empty());
-  api<PyBuffer_Release>(&buffer);
-  return is_same;
 }
 }  // namespace detail
 }  // namespace python

@@ -10,7 +10,7 @@
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/detail/tensor_head.hpp>
-#include <dlbridge/python/import/detail/property_tests.hpp>
+#include <dlbridge/python/import/detail/known_types.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/stream.hpp>
@@ -19,30 +19,15 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
-// A type without an exchange table, and the function of its library that returns the current stream
-// of the device whose ordinal is passed.
-struct work_stream_row {
-  char const* module;
-  char const* type;
-  char const* function_module;
-  char const* function;
-};
-DLBRIDGE_LOCAL inline constexpr work_stream_row work_stream_rows[] = {
-    {"cupy", "ndarray", "cupy.cuda", "get_current_stream"},
-    {"torch", "Tensor", "torch.cuda", "current_stream"},
-};
-
 // The stream object that the library of an object provides: that of the object itself, which has
 // `__cuda_stream__`, or the current one of its library. An empty reference, with
 // or without an exception set, where there is none.
 inline ref find_stream_object(PyObject* object, device where) noexcept {
-  ref const classes = classes_of(Py_TYPE(object));
-  for (work_stream_row const& row : work_stream_rows) {
-    if (has_class(classes, row.module, row.type)) {
-      ref const function = import_function(row.function_module, row.function);
-      ref const ordinal = function ? ref::steal(PyLong_FromLong(where.id)) : ref();
-      return ordinal ? ref::steal(api<PyObject_CallOneArg>(function.get(), ordinal.get())) : ref();
-    }
+  known_type const* const known = type_cache::get(Py_TYPE(object)).known();
+  if (known != nullptr && known->stream_function != nullptr) {
+    ref const function = import_function(known->stream_module, known->stream_function);
+    ref const ordinal = function ? ref::steal(PyLong_FromLong(where.id)) : ref();
+    return ordinal ? ref::steal(api<PyObject_CallOneArg>(function.get(), ordinal.get())) : ref();
   }
   ref const stream = optional_attribute(object, names::get().cuda_stream_protocol);
   return stream ? ref::borrow(object) : ref();

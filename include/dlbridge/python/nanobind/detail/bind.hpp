@@ -1,10 +1,11 @@
-// bind: passes a C++ function with its extras to nanobind, and inserts its record.
+// bind: makes the Python function of a C++ function of tensors, with the extras of nanobind's def,
+// and adds it to its module or class.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <nanobind/nanobind.h>
 
-#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -12,17 +13,18 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/binding/as_function.hpp>
-#include <dlbridge/python/call/binding/mismatch.hpp>
-#include <dlbridge/python/call/binding/signature_rules.hpp>
+#include <dlbridge/python/api.hpp>
+#include <dlbridge/python/call/detail/as_function.hpp>
+#include <dlbridge/python/call/detail/bound_function.hpp>
+#include <dlbridge/python/call/detail/describe_parameters.hpp>
+#include <dlbridge/python/call/detail/parameter_types.hpp>
+#include <dlbridge/python/call/detail/signature_rules.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/python/nanobind/detail/bound_function.hpp>
-#include <dlbridge/python/nanobind/detail/bound_record.hpp>
-#include <dlbridge/python/nanobind/detail/explanation.hpp>
 #include <dlbridge/python/nanobind/detail/extras.hpp>
-#include <dlbridge/python/nanobind/detail/record_writer.hpp>
-#include <dlbridge/python/nanobind/detail/refused_call.hpp>
+#include <dlbridge/python/nanobind/detail/library.hpp>
+#include <dlbridge/python/nanobind/detail/python_function.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 
 namespace dlbridge {
@@ -30,82 +32,63 @@ inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_nanobind {
 
-// An attribute of a module or class, or an empty reference. Throws another exception than that of a
-// missing attribute.
-inline ref attribute(PyObject* scope, char const* name) {
-  ref value = ref::steal(api<PyObject_GetAttrString>(scope, name));
-  if (!value) {
-    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
-      throw_pending();
-    }
-    api<PyErr_Clear>();
-  }
-  return value;
-}
-// The number of overloads of a function of nanobind. Throws TypeError if it is none.
-DLBRIDGE_COLD inline Py_ssize_t overload_count(PyObject* function, char const* name) {
-  ref const signatures = ref::steal(api<PyObject_GetAttrString>(function, "__nb_signature__"));
-  if (signatures && PyTuple_Check(signatures.get())) {
-    return PyTuple_GET_SIZE(signatures.get());
-  }
-  api<PyErr_Clear>();
-  if (*name != '_') {
-    api<PyErr_Format>(PyExc_TypeError,
-                      "%s exists already and is no function of nanobind, to which "
-                      "dlbridge::def could add an overload",
-                      name);
-    throw_pending();
-  }
-  return 0;
-}
-
-// Throws TypeError if an attribute is no function of nanobind, or a method of the other kind, for
-// which nanobind would end the process. Methods are descriptors.
-DLBRIDGE_COLD inline void require_unused(PyObject* scope, PyObject* existing, char const* name,
-                                         bool is_method) {
-  if (overload_count(existing, name) != 0 &&
-      (Py_TYPE(existing)->tp_descr_get != nullptr) != is_method) {
-    binding::set_kind_mismatch(scope, name, !is_method);
-    throw_pending();
-  }
-}
-
-// Records the Python function that nanobind made.
-DLBRIDGE_COLD inline void insert(PyObject* scope, char const* name, bound_record& record,
-                                 bool is_first) {
-  ref const function = attribute(scope, name);
-  if (!function) {
-    return;
-  }
-  record.attribute = name;
-  if (!is_first) {
-    record.index = overload_count(function.get(), name) - 1;
-  }
-  record.set_function(function.get());  // which owns the record
-  explain_refusals(function.get());
-}
-
 // The function object that nanobind binds, and its record, which the object owns.
 template <class Body>
 struct made_body {
   Body body;
-  bound_record& record;
+  python_function& record;
 };
 
 // display_name: the name in messages
 template <class Callee, class... Extra>
-auto make_body(Callee callee, char const* display_name, PyObject* scope, bool is_method,
+auto make_body(Callee callee, std::string const& display_name, bool is_method,
                Extra const&... extra) {
-  using signature = typename binding::call_signature<Callee>::type;
-  binding::require_signature<call_traits, (is_releasing<Extra> || ...), signature>();
-  auto owner = std::make_unique<bound_record>(display_name, scope, is_method);
-  bound_record& record = *owner;
-  if (!record.parameter_names || !record.scope || !python::names::prepare()) {
+  using signature = typename binding::call_signature<Callee>::signature;
+  binding::require_signature<library, (is_releasing<Extra> || ...), signature>();
+  auto owner = std::make_unique<python_function>(display_name.c_str());
+  python_function& record = *owner;
+  if (!python::names::prepare()) {
     throw_pending();
   }
-  write_record(static_cast<signature*>(nullptr), record, extra...);
-  using body = bound_function<Callee, typename guard_of<Extra...>::type, signature>;
-  return made_body<body>{body(std::move(callee), std::move(owner)), record};
+  record.is_method = is_method;
+  binding::describe_parameters<library>(record, static_cast<signature*>(nullptr));
+  constexpr std::size_t named = (std::size_t{is_argument<Extra>} + ... + 0);
+  [[maybe_unused]] std::size_t next = is_method && named < record.parameter_count ? 1 : 0;
+  throwing_pending([&] { (add_extra(record, next, extra), ...); });
+  using function =
+      binding::bound_function<library, Callee, typename guard_of<Extra...>::type, signature>;
+  python_function::records().add(record);
+  return made_body<function>{function(std::move(callee), std::move(owner)), record};
+}
+
+// An attribute of a module or class, or an empty reference.
+inline ref attribute(PyObject* scope, char const* name) {
+  ref value = optional_attribute(scope, name);
+  if (PyErr_Occurred() != nullptr) {
+    throw_pending();
+  }
+  return value;
+}
+
+// Throws TypeError for an attribute to which nanobind can add no overload: it would end the
+// process.
+DLBRIDGE_COLD inline void require_overloadable(PyObject* scope, PyObject* existing,
+                                               char const* name, bool is_method) {
+  if (!signatures_of(existing)) {
+    if (*name != '_') {
+      api<PyErr_Format>(PyExc_TypeError,
+                        "%s exists already and is no function of nanobind, to which "
+                        "dlbridge::def could add an overload",
+                        name);
+      throw_pending();
+    }
+  } else if ((Py_TYPE(existing)->tp_descr_get != nullptr) != is_method) {  // of methods only
+    constexpr char const* kinds[] = {"a static", "an instance"};
+    api<PyErr_Format>(PyExc_TypeError,
+                      "%R has %s method %s already, so that %s cannot be %s method too", scope,
+                      kinds[is_method ? 0 : 1], name, name, kinds[is_method ? 1 : 0]);
+    throw_pending();
+  }
 }
 
 // The name of a class, by which messages call its constructor.
@@ -119,16 +102,13 @@ template <class Self, class Scope, class F, class... Extra>
 void bind(Scope& scope, char const* name, F&& function, Extra const&... extra) {
   ref const existing = attribute(scope.ptr(), name);
   if (existing) {
-    require_unused(scope.ptr(), existing.get(), name, !std::is_void_v<Self>);
+    require_overloadable(scope.ptr(), existing.get(), name, !std::is_void_v<Self>);
   }
   bool const is_new = std::strcmp(name, "__new__") == 0;  // messages do not count the class
   bool const is_constructor = is_new || std::strcmp(name, "__init__") == 0;
-  std::string const display_name = is_constructor ? on_nanobind::name_of(scope) : name;
-  auto made = make_body(binding::as_function<Self>(std::forward<F>(function)), display_name.c_str(),
-                        scope.ptr(), is_new || !std::is_void_v<Self>, extra...);
-  if (is_constructor) {
-    made.record.parameters[0].check = nullptr;  // nanobind accepts no object that is not ready
-  }
+  auto made = make_body(binding::as_function<Self>(std::forward<F>(function)),
+                        is_constructor ? on_nanobind::name_of(scope) : std::string(name),
+                        is_new || !std::is_void_v<Self>, extra...);
   if constexpr (std::is_void_v<Self>) {
     nb::cpp_function_def(std::move(made.body), nb::scope(scope), nb::name(name),
                          passed_extra(extra)...);
@@ -136,10 +116,99 @@ void bind(Scope& scope, char const* name, F&& function, Extra const&... extra) {
     nb::cpp_function_def<Self>(std::move(made.body), nb::scope(scope), nb::name(name),
                                nb::is_method(), passed_extra(extra)...);
   }
-  on_nanobind::insert(scope.ptr(), name, made.record, !existing);
+  made.record.scope = scope.ptr();
+  made.record.attribute = name;
+  register_overload(made.record);
+}
+
+// A parameter whose argument is not read, in place of one of type P; nb::args and nb::kwargs
+// remain.
+template <class P>
+struct ignored {};
+template <class P>
+using ignored_as = std::conditional_t<
+    std::is_same_v<std::decay_t<P>, nb::args> || std::is_same_v<std::decay_t<P>, nb::kwargs>,
+    std::decay_t<P>, ignored<std::decay_t<binding::library_parameter<library, P>>>>;
+
+/// The class to which nb::new_ adds its functions.
+template <class Class>
+class constructed_class : public Class {
+ public:
+  explicit constructed_class(Class const& bound) : Class(bound) {}
+
+  template <class F, class... Extra>
+  void def_static(char const* name, F&& function, Extra const&... extra) {
+    bind<void>(*this, name, std::forward<F>(function), extra...);
+  }
+  // Python calls __init__ with the arguments of __new__, which has read them. From the parameters
+  // of this __init__ nanobind learns whether the class can be called without an argument.
+  template <class F, class... Extra>
+  void def(char const* name, F&&, Extra const&... extra) {
+    using signature = typename binding::call_signature<std::decay_t<F>>::signature;
+    Class::def(name, ignoring(static_cast<signature*>(nullptr)), passed_extra(extra)...);
+  }
+
+ private:
+  template <class Self, class... Parameters>
+  static auto ignoring(void (*)(Self, Parameters...)) {
+    return [](nb::handle, ignored_as<Parameters>...) {};
+  }
+};
+
+/// Makes an accessor of a property, whose messages name it "class.property.accessor". A reference
+/// that it returns refers to the object, as with nanobind's def_prop_rw. For nullptr, None.
+/// @tparam Self the class
+template <class Self, class F, class... Extra>
+nb::object make_accessor(nb::handle bound, char const* name, char const* accessor, F&& function,
+                         Extra const&... extra) {
+  auto made = make_body(binding::as_function<Self>(std::forward<F>(function)),
+                        on_nanobind::name_of(bound) + "." + name + accessor, true, extra...);
+  nb::object accessor_function =
+      nb::cpp_function<Self>(std::move(made.body), nb::name(name), nb::is_method(),
+                             nb::rv_policy::reference_internal, passed_extra(extra)...);
+  made.record.function = accessor_function.ptr();  // which owns the record
+  intercept_calls(accessor_function.ptr());
+  return accessor_function;
+}
+
+template <class Self, class... Extra>
+nb::object make_accessor(nb::handle, char const*, char const*, std::nullptr_t, Extra const&...) {
+  return nb::none();
+}
+
+template <class Self, class F, class... Extra>
+nb::object make_setter(nb::handle bound, char const* name, F&& function, Extra const&... extra) {
+  if constexpr ((is_argument<Extra> || ...)) {
+    return make_accessor<Self>(bound, name, ".setter", std::forward<F>(function), extra...);
+  } else {
+    return make_accessor<Self>(bound, name, ".setter", std::forward<F>(function), nb::arg("value"),
+                               extra...);
+  }
+}
+
+DLBRIDGE_COLD inline void insert_property(nb::handle bound, char const* name, nb::handle getter,
+                                          nb::handle setter, char const* doc) {
+  nb::handle const property(reinterpret_cast<PyObject*>(&PyProperty_Type));
+  nb::setattr(bound, name, property(getter, setter, nb::none(), doc));
 }
 
 }  // namespace on_nanobind
 }  // namespace python
 }  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge
+
+namespace nanobind DLBRIDGE_LOCAL {
+namespace detail {
+template <class P>
+struct type_caster<dlbridge::python::on_nanobind::ignored<P>> {
+  using ignored = dlbridge::python::on_nanobind::ignored<P>;
+  NB_TYPE_CASTER(ignored, make_caster<P>::Name)
+  static constexpr bool has_arg_defaults() { return true; }  // accepts None
+  bool from_python(handle, std::uint32_t, cleanup_list*) noexcept { return true; }
+};
+template <class P>
+struct remove_opt_mono<dlbridge::python::on_nanobind::ignored<P>> {
+  using type = dlbridge::python::on_nanobind::ignored<typename remove_opt_mono<P>::type>;
+};
+}  // namespace detail
+}  // namespace nanobind DLBRIDGE_LOCAL

@@ -4,11 +4,16 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/python/call/detail/function_record.hpp>
 #include <dlbridge/python/call/result.hpp>
+#include <dlbridge/python/call/returns.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/nanobind/detail/private_names.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 
 namespace dlbridge {
@@ -63,6 +68,32 @@ decltype(auto) passed_extra(Extra const& extra) {
     return nullptr;
   } else {
     return (extra);
+  }
+}
+
+// Whether a parameter that an nb::arg describes may be None.
+template <class Extra>
+bool states_none(Extra const& extra) {
+  bool result = false;
+  if constexpr (has_default<Extra>) {
+    result = extra.value.is_none();
+  }
+  return result || accepts_none_by(extra);
+}
+
+// Writes what an extra states into the record. next: the parameter of the next name
+template <class Extra>
+void add_extra(function_record& record, std::size_t& next, Extra const& extra) {
+  if constexpr (is_argument<Extra>) {
+    if (next < record.parameter_count) {
+      record.describe_parameter(next++, extra.name_, has_default<Extra>, states_none(extra));
+    }
+  } else if constexpr (std::is_same_v<Extra, nb::kw_only>) {
+    record.positional = record.takes_args ? record.positional : next;
+  } else if constexpr (std::is_same_v<Extra, nb::is_operator>) {
+    record.is_operator = true;
+  } else if constexpr (std::is_same_v<Extra, returns>) {
+    record.results.add(extra);
   }
 }
 

@@ -1,5 +1,4 @@
-// array_method, array_of_producer, buffer_of_producer: __array__ and the buffer of a Tensor, and of
-// any object with __dlpack__.
+// array_method, get_buffer: __array__ and the buffer of a Tensor.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -12,12 +11,8 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/formats.hpp>
-#include <dlbridge/python/detail/keywords.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/buffer.hpp>
-#include <dlbridge/python/import/consume.hpp>
-#include <dlbridge/python/import/request.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/shared.hpp>
@@ -45,25 +40,6 @@ inline int get_buffer(PyObject* self, Py_buffer* out, int flags) noexcept {
   return 0;
 }
 inline void free_buffer(PyObject*, Py_buffer* buffer) noexcept { release_buffer(buffer); }
-
-// The type of the objects that export the memory of a producer as a buffer. The Tensor of an
-// extension has no buffer, because torch.asarray reads an object with a buffer as bytes.
-DLBRIDGE_LOCAL inline PyTypeObject* buffer_type() noexcept {
-  static lazy_object type;
-  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&destroy_tensor)},
-                                {Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
-                                {Py_bf_releasebuffer, reinterpret_cast<void*>(&free_buffer)},
-                                {0, nullptr}};
-  static PyType_Spec spec{"dlbridge.Buffer", static_cast<int>(sizeof(tensor_object)), 0,
-                          Py_TPFLAGS_DEFAULT, slots};
-  return reinterpret_cast<PyTypeObject*>(type.get([]() noexcept {
-    ref made = ref::steal(api<PyType_FromSpec>(&spec));
-    if (made) {
-      reinterpret_cast<PyTypeObject*>(made.get())->tp_new = nullptr;  // no object without a tensor
-    }
-    return made;
-  }));
-}
 
 // The same elements as unsigned integers of their size, for a dtype without a PEP 3118 format.
 inline ref as_unsigned(PyObject* object) noexcept {
@@ -142,66 +118,6 @@ DLBRIDGE_COLD inline PyObject* array_method(PyObject* object, PyObject* argument
     return base && base.get() != Py_None ? result.release() : nullptr;
   }
   return result.release();
-}
-
-// A buffer on the memory of an object with __dlpack__, for which the host has waited. BufferError
-// where the CPU cannot read the memory.
-DLBRIDGE_COLD inline ref host_buffer_of(PyObject* object) noexcept {
-  ref const pair = ref::steal(api<PyObject_CallMethodNoArgs>(object, names::get().dlpack_device));
-  consume_request request;
-  if (!pair || !read_device_pair(pair.get(), "__dlpack_device__()", request.target)) {
-    return ref();
-  }
-  device const where = request.target;
-  if (!is_host_accessible(where)) {
-    set_error(refusal(errc::device_mismatch, "memory that the CPU can read", name_of(where).c_str(),
-                      runtime_of_memory(where) != runtime_kind::none
-                          ? "Copy it first, with dlbridge.from_dlpack(x, device='cpu') or, from "
-                            "NumPy 2.1 on, numpy.from_dlpack(x, device='cpu')"
-                          : "Copy it to the CPU first, with its own library"));
-    return ref();
-  }
-  if (where != cpu) {
-    request.has_target = true;
-    request.target = cpu;
-    request.copy = copy_policy::never;
-  }
-  PyTypeObject* const type = buffer_type();
-  managed_tensor tensor = type != nullptr ? consume(object, request) : managed_tensor();
-  return tensor ? new_tensor(type, std::move(tensor)) : ref();
-}
-
-// __array__(dtype=None, copy=None) of an object with __dlpack__. It raises TypeError in place of
-// BufferError, as arrays on devices do in other libraries.
-DLBRIDGE_COLD inline PyObject* array_of_producer(PyObject* object, PyObject* arguments,
-                                                 PyObject* keywords) noexcept {
-  ref const buffer = host_buffer_of(object);
-  PyObject* const array = buffer ? array_method(buffer.get(), arguments, keywords) : nullptr;
-  if (array == nullptr && PyErr_ExceptionMatches(PyExc_BufferError) &&
-      !PyErr_ExceptionMatches(PyExc_ValueError)) {  // no CopyForbiddenError
-    ref const why = take_exception();
-    api<PyErr_Format>(PyExc_TypeError, "__array__(): %S", why.get());
-    set_cause(why.get());
-  }
-  return array;
-}
-
-// __iter__ of an object with __dlpack__: the rows of its array, or what its __getitem__ gives.
-// pandas takes an object without it for one element.
-DLBRIDGE_COLD inline PyObject* iterate_producer(PyObject* object) noexcept {
-  if (PySequence_Check(object) != 0) {
-    return api<PySeqIter_New>(object);
-  }
-  ref const none = ref::steal(api<PyTuple_New>(0));
-  ref const array = none ? ref::steal(array_of_producer(object, none.get(), nullptr)) : ref();
-  return array ? api<PyObject_GetIter>(array.get()) : nullptr;
-}
-
-// Py_bf_getbuffer of a class with __dlpack__.
-DLBRIDGE_COLD inline int buffer_of_producer(PyObject* object, Py_buffer* out, int flags) noexcept {
-  out->obj = nullptr;
-  ref const buffer = host_buffer_of(object);
-  return buffer ? api<PyObject_GetBuffer>(buffer.get(), out, flags) : -1;
 }
 }  // namespace detail
 }  // namespace python

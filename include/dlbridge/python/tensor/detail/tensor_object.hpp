@@ -12,13 +12,12 @@
 #include <dlbridge/layout.hpp>
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
-#include <dlbridge/python/detail/free_list.hpp>
+#include <dlbridge/python/detail/pools.hpp>
 #include <dlbridge/python/detail/tensor_head.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/buffer.hpp>
-#include <dlbridge/python/import/detail/immutable_array.hpp>
+#include <dlbridge/python/import/detail/known_types.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
-#include <dlbridge/python/import/detail/owned_ndarray.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
@@ -210,23 +209,6 @@ inline ref new_tensor(PyTypeObject* type, managed_tensor m) noexcept {
     m = managed_tensor();
   }
   return object;
-}
-
-/// The same for a producer that does not change its struct: without copies until the first export.
-inline ref new_tensor_of_fixed(PyTypeObject* type, managed_tensor m) noexcept {
-#if defined(Py_GIL_DISABLED)
-  return new_tensor(type, std::move(m));
-#else
-  PyObject* const object = detail::allocate_tensor(type);
-  if (object == nullptr) {
-    error_keeper const pending;
-    m = managed_tensor();
-    return ref();
-  }
-  ::new (&tensor_in(object).view) tensor_view(m.tensor(), m.flags());
-  detail::construct(tensor_in(object), std::move(m), shared_tensor());
-  return ref::steal(object);
-#endif
 }
 
 /// Sets the stream on which the elements are ready.

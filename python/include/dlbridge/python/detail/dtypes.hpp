@@ -8,14 +8,12 @@
 
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 // Whether a dtype of NumPy has another byte order than this machine, or is a longdouble, whose name
 // states the bytes in memory and not the format. False also where an exception is set.
 inline bool is_foreign_numpy_dtype(PyObject* value) noexcept {
@@ -54,39 +52,13 @@ inline char const* dtype_in(char const* text, PyObject* value) noexcept {
 // Reads Python's int, float or complex, with the dtypes that they have in NumPy. bool is read by
 // its name, which is that of its dtype.
 inline bool read_python_type(PyObject* value, dtype& out) noexcept {
-  struct row {
-    PyTypeObject* type;
-    dtype element;
-  };
-  row const rows[] = {{&PyLong_Type, dtype_of<std::int64_t>()},
-                      {&PyFloat_Type, dtype_of<double>()},
-                      {&PyComplex_Type, dtype(kDLComplex, 128)}};
-  for (row const& each : rows) {
-    if (value == reinterpret_cast<PyObject*>(each.type)) {
-      out = each.element;
-      return true;
-    }
-  }
-  return false;
-}
-
-// Reads the name of a class of NumPy that names the type of C, as far as NumPy has another class
-// for the same dtype.
-inline bool read_class_of_c(char const* name, dtype& out) noexcept {
-  struct {
-    char const* name;
-    dtype element;
-  } const rows[] = {{"intc", dtype_of<int>()},
-                    {"uintc", dtype_of<unsigned>()},
-                    {"longlong", dtype_of<long long>()},
-                    {"ulonglong", dtype_of<unsigned long long>()}};
-  for (auto const& each : rows) {
-    if (std::strcmp(each.name, name) == 0) {
-      out = each.element;
-      return true;
-    }
-  }
-  return false;
+  auto* const type = reinterpret_cast<PyTypeObject*>(value);
+  dtype const named = type == &PyLong_Type      ? dtype_of<std::int64_t>()
+                      : type == &PyFloat_Type   ? dtype_of<double>()
+                      : type == &PyComplex_Type ? dtype(kDLComplex, 128)
+                                                : dtype();
+  out = named.bits != 0 ? named : out;
+  return named.bits != 0;
 }
 
 // Whether numbers of some library have the width in a name that the caller wrote: "float9" is
@@ -100,6 +72,8 @@ inline bool has_usual_width(dtype type) noexcept {
          (t.code == kDLBool && t.bits == 1) ||
          (t.bits % unit == 0 && t.bits >= (is_complex(type) ? 32 : unit));
 }
+
+inline bool read_numpy_alias(PyObject* value, dtype& out) noexcept;
 
 // Reads a framework's dtype by the last component of its name: str(torch.float32) is
 // "torch.float32". Returns false, with or without an exception set, for other values.
@@ -123,7 +97,20 @@ DLBRIDGE_COLD inline bool read_dtype_name(PyObject* value, dtype& out) noexcept 
     out = named;
     return true;
   }
-  return text != nullptr && PyType_Check(value) && read_class_of_c(text, out);
+  // A class of NumPy that names the type of C, such as numpy.intc, has another name than its dtype.
+  return text != nullptr && PyType_Check(value) &&
+         std::strncmp(reinterpret_cast<PyTypeObject*>(value)->tp_name, "numpy.", 6) == 0 &&
+         read_numpy_alias(value, out);
+}
+
+// Reads another name that NumPy has for a dtype, such as "f4" or "single", or a type for which
+// NumPy has one, such as ctypes.c_float. Returns false, with or without an exception set, for
+// others.
+inline bool read_numpy_alias(PyObject* value, dtype& out) noexcept {
+  bool const may_be_one = PyUnicode_Check(value) || PyType_Check(value);
+  ref const make = may_be_one ? import_function("numpy", "dtype") : ref();
+  ref const named = make ? ref::steal(api<PyObject_CallOneArg>(make.get(), value)) : ref();
+  return named && read_dtype_name(named.get(), out);
 }
 
 // Reads a dtype: a name, a framework's dtype, a type of Python's numbers, or a pair or triple
@@ -162,7 +149,4 @@ inline bool has_padded_elements(PyObject* object, dtype type) noexcept {
   std::int64_t bytes = 0;
   return size && PyLong_Check(size.get()) && read_integer(size.get(), bytes) && bytes == 1;
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

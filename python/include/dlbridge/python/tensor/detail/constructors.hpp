@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -14,13 +15,17 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/docstrings.hpp>
 #include <dlbridge/python/detail/dtypes.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/pybind11/def.hpp>
+#include <dlbridge/python/pybind11/errors.hpp>
 #include <dlbridge/python/tensor/detail/import_functions.hpp>
 #include <dlbridge/python/tensor/detail/tensor_shapes.hpp>
 #include <dlbridge/stream.hpp>
@@ -28,95 +33,89 @@
 #include <dlbridge/validate.hpp>
 #include <dlbridge/view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
+namespace py = pybind11;
+
 // Reads an address: an integer, a ctypes.c_void_p, or an object with __int__, such as an allocation
-// of PyCUDA. Returns false, with ValueError set, for any other value.
-inline bool read_pointer(PyObject* value, void*& out) noexcept {
+// of PyCUDA. This and the other functions throw, with ValueError set, for any other value.
+inline void* pointer_in(PyObject* value) {
   std::int64_t address = 0;
   PyNumberMethods const* const numbers = Py_TYPE(value)->tp_as_number;
   bool const is_number = numbers != nullptr && numbers->nb_float != nullptr &&
                          numbers->nb_index == nullptr;  // such as a numpy.float32 or a Decimal
-  bool const is_other = is_number || PyBool_Check(value);
-  if (is_other || !read_address(value, address) || address < 0 ||
-      static_cast<std::uint64_t>(address) > UINTPTR_MAX) {
-    return refuse_value(value, "ptr",
-                        "an address: an integer from 0 to 2**63 - 1, or an object with "
-                        "__index__ or __int__",
-                        errc::bad_argument,
-                        PyObject_CheckBuffer(value)
-                            ? "as_tensor() takes a buffer, and ctypes.cast(p, ctypes.c_void_p) "
-                              "makes an address of a ctypes pointer"
-                            : nullptr);
-  }
-  out = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-  return true;
+  bool const is_address = !is_number && !PyBool_Check(value) && read_address(value, address) &&
+                          address >= 0 && static_cast<std::uint64_t>(address) <= UINTPTR_MAX;
+  require(is_address ||
+          refuse_value(value, "ptr",
+                       "an address: an integer from 0 to 2**63 - 1, or an object with "
+                       "__index__ or __int__",
+                       errc::bad_argument,
+                       PyObject_CheckBuffer(value)
+                           ? "as_tensor() takes a buffer, and ctypes.cast(p, ctypes.c_void_p) "
+                             "makes an address of a ctypes pointer"
+                           : nullptr));
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 
-// Reads extents: an integer, or a sequence of them. Returns false, with ValueError set, for any
-// other value and for negative extents.
-inline bool read_shape(PyObject* value, dims& out) noexcept {
+// Reads extents: an integer, or a sequence of them.
+inline dims shape_in(PyObject* value) {
   std::int64_t shape[max_rank];
   int rank = 1;
   bool const is_number = PyIndex_Check(value) != 0 && !is_sized_sequence(value);
-  bool is_sound = PyErr_Occurred() == nullptr &&
-                  (is_number ? read_integer(value, shape[0]) : read_integers(value, shape, rank));
-  for (int i = 0; is_sound && i < rank; ++i) {
-    is_sound = shape[i] >= 0;
-  }
-  if (!is_sound) {
-    return refuse_value(value, "shape",
-                        "an integer from 0 to 2**63 - 1, or a sequence of at most 64 of them");
-  }
-  out = dims::from(shape, static_cast<std::size_t>(rank));
-  return true;
+  bool const is_read =
+      PyErr_Occurred() == nullptr &&
+      (is_number ? read_integer(value, shape[0]) : read_integers(value, shape, rank));
+  require((is_read && std::all_of(shape, shape + rank, [](auto each) { return each >= 0; })) ||
+          refuse_value(value, "shape",
+                       "an integer from 0 to 2**63 - 1, or a sequence of at most 64 of them"));
+  return dims::from(shape, static_cast<std::size_t>(rank));
 }
 
-// Reads strides, None for row-major. Returns false, with ValueError set, for any other value than
-// one integer for each dimension.
-inline bool read_strides(PyObject* value, int rank, dims& out) noexcept {
+// Reads strides, None for row-major.
+inline dims strides_in(PyObject* value, int rank) {
   std::int64_t strides[max_rank];
   int count = 0;
-  if (value == Py_None) {
-    return true;
-  }
-  if (!read_integers(value, strides, count) || count != rank) {
-    return refuse_value(value, "strides", "None, or one integer for each dimension, in elements");
-  }
-  out = dims::from(strides, static_cast<std::size_t>(count));
-  return true;
+  require(value == Py_None || (read_integers(value, strides, count) && count == rank) ||
+          refuse_value(value, "strides", "None, or one integer for each dimension, in elements"));
+  return dims::from(strides, static_cast<std::size_t>(count));
 }
 
-DLBRIDGE_COLD inline bool refuse_memory(report const& why, char const* advice) noexcept {
-  set_error(refusal(errc::bad_argument, why.expected.c_str(), why.got.c_str(), advice),
-            "from_pointer");
-  return false;
+// Reads True or False.
+inline bool bool_in(PyObject* value, char const* name) {
+  require(PyBool_Check(value) || refuse_value(value, name, "True or False"));
+  return value == Py_True;
 }
 
-// Checks what a caller states of memory. Returns false, with ValueError set, if the memory cannot
-// be as stated: elements at null or beyond the address space, an address that is not aligned for
-// the dtype, or memory of another device, as its driver reports.
-DLBRIDGE_COLD inline bool check_memory(description const& d) noexcept {
+// Reads dtype= into a description.
+inline void read_element(PyObject* value, description& d) {
+  require(read_dtype(value, d.type));
+  d.flags |= has_padded_elements(value, d.type) ? flag_padded : 0;
+  require(PyErr_Occurred() == nullptr);
+}
+
+[[noreturn]] DLBRIDGE_COLD inline void refuse_memory(report const& why, char const* advice) {
+  fail(refusal(errc::bad_argument, why.expected.c_str(), why.got.c_str(), advice), "from_pointer");
+}
+
+// Checks what a caller states of memory. Throws, with ValueError set, if the memory cannot be as
+// stated: elements at null or beyond the address space, an address that is not aligned for the
+// dtype, or memory of another device, as its driver reports.
+DLBRIDGE_COLD inline void check_memory(description const& d) {
   std::int64_t shape[max_rank];
   std::int64_t strides[max_rank];
   DLTensor t{};
   dlbridge::detail::write_tensor(d, shape, strides, t);
   report why = check_tensor(t);
   if (!why.ok()) {
-    return refuse_memory(why, "Correct the pointer, the shape or the strides");
+    refuse_memory(why, "Correct the pointer, the shape or the strides");
   }
   tensor_view const view(t, d.flags);
-  requirement aligned;
-  aligned.where.type = device_filter::anywhere;
-  aligned.alignment = scalar_alignment(d.type);
-  if (!meets(view, aligned)) {
+  if (!is_aligned(view, d.type)) {
     why = refusal(errc::misaligned, "a multiple of ", name_of(view).c_str());
-    why.expected.append_unsigned(aligned.alignment).append(" as the address");
+    why.expected.append_unsigned(scalar_alignment(d.type)).append(" as the address");
     dlbridge::detail::append_alignment(
         why.got, dlbridge::detail::position_of(view) & (0 - dlbridge::detail::position_of(view)));
-    return refuse_memory(why, "Copy the elements to aligned memory");
+    refuse_memory(why, "Copy the elements to aligned memory");
   }
   auto* const locate = device_operations::get().located;
   device const where = locate != nullptr ? locate(view) : d.device;
@@ -124,52 +123,37 @@ DLBRIDGE_COLD inline bool check_memory(description const& d) noexcept {
     why = refusal(errc::device_mismatch, "", "");
     append_name(why.expected.append("memory on "), d.device);
     append_name(why.got.append("memory on "), where);
-    return refuse_memory(why, "Pass device= as the driver of the memory reports it");
+    refuse_memory(why, "Pass device= as the driver of the memory reports it");
   }
-  return true;
 }
 
-// Reads True or False. Returns false, with ValueError set, for other values.
-inline bool read_bool(PyObject* value, char const* name) noexcept {
-  return PyBool_Check(value) || refuse_value(value, name, "True or False");
+// A new object for pybind11.
+inline py::object taken(ref created) {
+  return py::reinterpret_steal<py::object>(created.release());
 }
 
-// from_pointer(ptr, shape, dtype, *, strides, device, stream, owner, readonly)
-DLBRIDGE_COLD inline PyObject* from_pointer(PyObject*, PyObject* positional,
-                                            PyObject* keywords) noexcept {
-  char const* accepted[] = {"ptr",    "shape", "dtype",    "strides", "device",
-                            "stream", "owner", "readonly", nullptr};
-  PyObject *ptr = nullptr, *shape = nullptr, *type = nullptr;
-  PyObject *strides = Py_None, *where = Py_None, *owner = Py_None, *readonly = Py_False;
+inline py::object from_pointer(py::handle ptr, py::handle shape, py::handle type,
+                               py::handle strides, py::handle where, py::handle stream,
+                               py::handle owner, py::handle readonly) {
   import_arguments arguments;
-  arguments.request.stream = Py_None;
-  description d;
-  if (!api<PyArg_ParseTupleAndKeywords>(positional, keywords, "OOO|$OOOOO:from_pointer",
-                                        const_cast<char**>(accepted), &ptr, &shape, &type, &strides,
-                                        &where, &arguments.request.stream, &owner, &readonly) ||
-      (where != Py_None && !read_target(where, d.device)) || !read_pointer(ptr, d.data) ||
-      !read_shape(shape, d.shape) || !read_dtype(type, d.type) ||
-      !read_strides(strides, d.shape.size(), d.strides) || !read_bool(readonly, "readonly")) {
-    return nullptr;
-  }
-  d.flags = readonly == Py_True ? flag_read_only : 0;
-  if (has_padded_elements(type, d.type)) {
-    d.flags |= flag_padded;
-  }
-  if (PyErr_Occurred() != nullptr) {
-    return nullptr;
-  }
-  PyObject* const stream = arguments.request.stream;
-  PyObject* queue = nullptr;  // wrap_imported keeps it
-  if (!check_memory(d) ||
-      !(runtime_of_memory(d.device) == runtime_kind::none
-            ? read_queue(stream, d.device, queue)
-            : stream == Py_None ||
-                  choose_stream(stream, stream_device(d.device), arguments.ready))) {
-    return nullptr;
-  }
+  arguments.request.stream = stream.ptr();
   arguments.producer = Py_None;
-  return wrap_imported(build_on_object(ref::borrow(owner), d), arguments);
+  description d;
+  if (!where.is_none()) {
+    read_target(where.ptr(), d.device);
+  }
+  d.data = pointer_in(ptr.ptr());
+  d.shape = shape_in(shape.ptr());
+  read_element(type.ptr(), d);
+  d.strides = strides_in(strides.ptr(), d.shape.size());
+  d.flags |= bool_in(readonly.ptr(), "readonly") ? flag_read_only : 0;
+  check_memory(d);
+  PyObject* queue = nullptr;  // wrap_imported keeps it
+  require(runtime_of_memory(d.device) == runtime_kind::none
+              ? read_queue(stream.ptr(), d.device, queue)
+              : stream.is_none() ||
+                    choose_stream(stream.ptr(), stream_device(d.device), arguments.ready));
+  return taken(wrap_imported(build_on_object(ref::borrow(owner.ptr()), d), arguments));
 }
 
 // A tensor in new memory of a device. Throws.
@@ -196,96 +180,45 @@ inline managed_tensor allocate_pinned(description d) {
   return allocate_on(d);
 }
 
-// empty(shape, dtype, *, device='cpu', pinned=False)
-DLBRIDGE_COLD inline PyObject* empty(PyObject*, PyObject* positional, PyObject* keywords) noexcept {
-  char const* accepted[] = {"shape", "dtype", "device", "pinned", nullptr};
-  PyObject *shape = nullptr, *type = nullptr, *where = Py_None, *pinned = Py_False;
+inline py::object empty(py::handle shape, py::handle type, py::handle where, py::handle pinned) {
   description d;
-  if (!api<PyArg_ParseTupleAndKeywords>(positional, keywords, "OO|$OO:empty",
-                                        const_cast<char**>(accepted), &shape, &type, &where,
-                                        &pinned) ||
-      (where != Py_None && !read_target(where, d.device)) || !read_shape(shape, d.shape) ||
-      !read_dtype(type, d.type) || !read_bool(pinned, "pinned")) {
-    return nullptr;
+  if (!where.is_none()) {
+    read_target(where.ptr(), d.device);
   }
+  d.shape = shape_in(shape.ptr());
+  read_element(type.ptr(), d);
+  bool const is_pinned = bool_in(pinned.ptr(), "pinned");
   std::int64_t count = 0;
   std::int64_t bits = 0;
-  if (!try_count(d.shape.size(), d.shape.data(), count) ||
-      !try_multiply(count, element_bytes(d.type) * 8, bits)) {
-    refuse_value(shape, "shape", "one whose size in bits fits 64 bits");
-    return nullptr;
-  }
-  if (pinned == Py_True && d.device.type != kDLCPU) {
-    refuse_value(where, "device", "'cpu' with pinned=True: pinned memory is memory of the host");
-    return nullptr;
-  }
-  bool const is_padded = has_padded_elements(type, d.type);
-  if (PyErr_Occurred() != nullptr) {
-    return nullptr;
-  }
+  require((try_count(d.shape.size(), d.shape.data(), count) &&
+           try_multiply(count, element_bytes(d.type) * 8, bits)) ||
+          refuse_value(shape.ptr(), "shape", "one whose size in bits fits 64 bits"));
+  require(!is_pinned || d.device.type == kDLCPU ||
+          refuse_value(where.ptr(), "device",
+                       "'cpu' with pinned=True: pinned memory is memory of the host"));
+  bool const is_padded = d.flags != 0;
   dtype const element = std::exchange(d.type, is_padded ? dtype_of<std::uint8_t>() : d.type);
   managed_tensor tensor;
-  bool const done = guarded(
+  require(guarded(
       [&] {
-        tensor = pinned == Py_True         ? allocate_pinned(d)
+        tensor = is_pinned                 ? allocate_pinned(d)
                  : d.device.type == kDLCPU ? build_empty(d.type, d.shape)
                                            : allocate_on(d);
       },
-      "empty");
-  if (done && is_padded) {  // the struct is dlbridge's own
+      "empty"));
+  if (is_padded) {  // the struct is dlbridge's own
     tensor.get_versioned()->dl_tensor.dtype = element.abi();
     tensor.get_versioned()->flags |= flag_padded;
   }
-  return done ? wrap_imported(std::move(tensor), import_arguments()) : nullptr;
+  return taken(wrap_imported(std::move(tensor), import_arguments()));
 }
 
-inline PyMethodDef from_pointer_row() noexcept {
-  return {
-      "from_pointer", method(&from_pointer), METH_VARARGS | METH_KEYWORDS,
-      "from_pointer(ptr, shape, dtype, *, strides=None, device='cpu', stream=None, owner=None, "
-      "readonly=False)\n--\n\n"
-      "Return a Tensor on memory whose address the caller has.\n\n"
-      "The caller guarantees that the memory holds these elements, as long as the Tensor and\n"
-      "everything that shares it exist.\n\n"
-      "Parameters\n----------\n"
-      "ptr : int or object\n"
-      "    The address of the first element: an integer, a ctypes.c_void_p, or an object with\n"
-      "    __int__, such as an allocation of PyCUDA. On devices without addresses, the handle.\n"
-      "shape : int or tuple of int\n    The extents.\n"
-      "dtype : str, framework's dtype, or tuple of int\n    As for dlbridge.dtype.\n"
-      "strides : tuple of int, optional\n"
-      "    In elements, not in bytes. By default those of a row-major tensor.\n"
-      "device : str, tuple of int, or framework's device, optional\n"
-      "    The device of the memory, 'cpu' by default.\n"
-      "stream : int or object, optional\n"
-      "    The stream on which the elements are ready. By default the default stream of the\n"
-      "    device. Not used on the CPU.\n"
-      "owner : object, optional\n"
-      "    An object that keeps the memory alive. The Tensor and its consumers hold a reference.\n"
-      "    By default the caller keeps the memory alive.\n"
-      "readonly : bool, optional\n    Whether the memory must not be written.\n\n"
-      "Raises\n------\n"
-      "ValueError\n"
-      "    If an argument has an invalid value: a null or misaligned pointer, a negative extent,\n"
-      "    a size beyond the address space, or another device than the driver reports."};
+inline void bind_constructors(py::module_& m) {
+  dlbridge::def(m, "from_pointer", &from_pointer, py::arg("ptr"), py::arg("shape"),
+                py::arg("dtype"), py::kw_only(), py::arg("strides") = py::none(),
+                py::arg("device") = py::none(), py::arg("stream") = py::none(),
+                py::arg("owner") = py::none(), py::arg("readonly") = false, doc_of("from_pointer"));
+  dlbridge::def(m, "empty", &empty, py::arg("shape"), py::arg("dtype"), py::kw_only(),
+                py::arg("device") = py::none(), py::arg("pinned") = false, doc_of("empty"));
 }
-inline PyMethodDef empty_row() noexcept {
-  return {"empty", method(&empty), METH_VARARGS | METH_KEYWORDS,
-          "empty(shape, dtype, *, device='cpu', pinned=False)\n--\n\n"
-          "Return a row-major Tensor in new memory, whose elements are not initialized.\n\n"
-          "Parameters\n----------\n"
-          "shape : int or tuple of int\n    The extents.\n"
-          "dtype : str, framework's dtype, or tuple of int\n    As for dlbridge.dtype.\n"
-          "device : str, tuple of int, or framework's device, optional\n"
-          "    A device of CUDA or ROCm, or 'cpu', where the memory is aligned to 64 bytes.\n"
-          "pinned : bool, optional\n"
-          "    Whether memory of the host is pinned, so that devices access it directly.\n\n"
-          "Raises\n------\n"
-          "ValueError\n    If an argument has an invalid value.\n"
-          "MemoryError\n    If the memory cannot be allocated.\n"
-          "RuntimeError\n    If the driver of the device is missing or fails."};
-}
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

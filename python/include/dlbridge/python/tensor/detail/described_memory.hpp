@@ -8,6 +8,7 @@
 #include <dlbridge/builder.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
@@ -19,10 +20,7 @@
 #include <dlbridge/python/tensor/detail/remedies.hpp>
 #include <dlbridge/stream.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 // Reads the stream of a __cuda_array_interface__, and orders the stream that the caller named, if
 // any, after it; -1 names none. An interface without a stream requires no order: its elements are
 // ready.
@@ -101,7 +99,4 @@ inline managed_tensor consume_described(PyObject* object, PyObject* named,
   set_no_producer(object, false, &remedy_for_import, ", a buffer, or an array interface");
   return managed_tensor();
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

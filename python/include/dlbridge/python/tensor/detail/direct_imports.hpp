@@ -1,6 +1,5 @@
-// import_array, share_memory, copy_of_array, import_plainly: import an ndarray or a Tensor without
-// a call of its producer, and other objects by their exchange table.
-// SPDX-License-Identifier: BSD-3-Clause
+// import_directly: imports an ndarray or a Tensor without a call of its producer, and other objects
+// by their exchange table. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
@@ -15,8 +14,8 @@
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/consume_by_table.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
+#include <dlbridge/python/import/detail/table_import.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/request.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -33,35 +32,42 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace detail {
-/// A new Tensor on the memory of an ndarray, from the fields of the array: without a call of
-/// `__dlpack__` and without a managed tensor, which the first export creates.
-/// @param entry of the type of the array.
-/// @return the Tensor; empty, without an exception, where `__dlpack__` is to be called; with one
-///   when there is no memory, or after an exception in the self-test that is not suppressible.
-/// @par Ownership
-/// The Tensor holds a reference to the array.
-/// @par Thread and GIL
-/// The caller holds the GIL. Free-threaded builds call `__dlpack__`, as the first export would
-/// change the Tensor while other threads read it.
-inline ref import_array(type_entry const& entry, PyObject* array) noexcept {
-#if defined(Py_GIL_DISABLED)
-  static_cast<void>(entry);
-  static_cast<void>(array);
-  return ref();
-#else
-  PyTypeObject* const type = can_read_fields(entry, array) ? tensor_type() : nullptr;
-  return type != nullptr ? new_tensor_on_array(type, array) : ref();
-#endif
-}
+// The keyword arguments of from_dlpack and as_tensor.
+struct import_arguments {
+  consume_request request{};
+  PyObject* readonly = nullptr;  // True, False or null
+  PyObject* producer = nullptr;  // borrowed: the object to import, for the queue that it has
+  stream_ref ready = stream_ref::default_of(cpu);  // set by the import: where elements are ready
+};
 
-// Applies readonly= to a new Tensor.
-inline PyObject* apply_readonly(ref tensor, PyObject* readonly) noexcept {
-  if (tensor && readonly != Py_None) {
-    tensor_view& view = tensor_in(tensor.get()).view;
+// Applies readonly= to a new Tensor, and device=: where that names the CPU, so does the Tensor, by
+// ordinal 0, whatever the ordinal of the producer.
+DLBRIDGE_INLINE ref apply(consume_request const& request, PyObject* readonly, ref tensor) noexcept {
+  if (!tensor) {
+    return tensor;
+  }
+  tensor_view& view = tensor_in(tensor.get()).view;
+  if (request.has_target && request.target == cpu) {
+    view = view.device().type == kDLCPU ? view.on_device(cpu) : view;
+  }
+  if (readonly != nullptr) {
     view = view.with_flags(readonly == Py_True ? view.flags() | flag_read_only
                                                : view.flags() & ~flag_read_only);
   }
-  return tensor.release();
+  return tensor;
+}
+
+// A Tensor of the result of an import; empty, with an exception set, if that failed.
+inline ref try_wrap_imported(managed_tensor m, import_arguments const& arguments) noexcept {
+  ref tensor = m ? wrap_tensor(std::move(m)) : ref();
+  if (tensor && runtime_of(arguments.ready.device()) != runtime_kind::none) {
+    be_ready_on(tensor_in(tensor.get()), arguments.ready, arguments.request.stream);
+  }
+  if (tensor && has_queues(tensor_in(tensor.get()).view.device())) {
+    set_queue(tensor_in(tensor.get()), queue_of(arguments.producer, arguments.request.stream));
+    tensor = PyErr_Occurred() == nullptr ? std::move(tensor) : ref();
+  }
+  return apply(arguments.request, arguments.readonly, std::move(tensor));
 }
 
 // Whether the result can share the owner of a Tensor. The protocol would make a new owner that
@@ -132,10 +138,9 @@ DLBRIDGE_COLD inline ref share_on_device(PyObject* object, PyObject* stream) noe
   return runtime_of_memory(where) != runtime_kind::none ? share_on_stream(object, stream)
                                                         : share_on_queue(object, stream);
 }
-inline PyObject* share_imported(PyObject* object, PyObject* readonly, PyObject* stream) noexcept {
+DLBRIDGE_INLINE ref share_imported(PyObject* object, PyObject* stream) noexcept {
   bool const is_on_cpu = tensor_in(object).view.device().type == kDLCPU;
-  return apply_readonly(is_on_cpu ? share_memory(object) : share_on_device(object, stream),
-                        readonly);
+  return is_on_cpu ? share_memory(object) : share_on_device(object, stream);
 }
 
 // The order of the dimensions in which NumPy copies an array, by their strides; layout::strided if
@@ -161,7 +166,7 @@ inline ref copy_of_array(type_entry const& entry, PyObject* array) noexcept {
   DLTensor fields;
   copied_dims dims;
   std::uint64_t flags = 0;
-  if (!entry.reads_fields || !can_read_fields(entry, array) ||
+  if (!entry.is_ndarray() || !can_read_fields(entry, array) ||
       !read_ndarray(array, fields, dims, flags) || !is_sound_ndarray(fields)) {
     return ref();
   }
@@ -193,41 +198,36 @@ inline ref copy_of_tensor(PyObject* object) noexcept {
   return wrap_tensor(std::move(copy));
 }
 
-// The import without keywords of an ndarray, of a Tensor, and of an object whose type has an
-// exchange table. Returns an empty reference, with or without an exception, where from_dlpack_with
-// decides. must_call_dlpack: set where that is to call __dlpack__, as no other way is left.
-DLBRIDGE_INLINE ref import_plainly(PyObject* object, bool& must_call_dlpack) noexcept {
-#if defined(Py_GIL_DISABLED)
-  // A look-up of the type counts references to its attributes, for which threads would wait.
-  if (is_tensor(object) && !uses_protocol_only()) {
-    return ref::steal(share_imported(object, Py_None, nullptr));
+/// Imports without a call of `__dlpack__`: from the fields of an ndarray, of which the first export
+/// creates a managed tensor; by the owner of a Tensor; or by the exchange table of the type.
+/// @return the Tensor; empty, with or without an exception, where import_managed decides.
+/// @par Thread and GIL
+/// The caller holds the GIL. Free-threaded builds do not read the fields, as the first export would
+/// change the Tensor while other threads read it.
+DLBRIDGE_INLINE ref import_directly(PyObject* object, consume_request const& request,
+                                    PyObject* readonly) noexcept {
+  // First: a look-up of the type counts references, for which threads without the GIL would wait.
+  if (can_share(object, request)) {
+    return apply(request, readonly, share_imported(object, request.stream));
+  }
+  if (request.has_target || request.copy == copy_policy::never) {
+    return ref();
+  }
+  type_entry const& type = type_cache::get(Py_TYPE(object));
+  if (request.copy == copy_policy::always) {
+    return apply(request, readonly,
+                 is_tensor(object) ? copy_of_tensor(object) : copy_of_array(type, object));
+  }
+#if !defined(Py_GIL_DISABLED)
+  if (type.array_type != nullptr) {
+    PyTypeObject* const result = can_read_fields(type, object) ? tensor_type() : nullptr;
+    return apply(request, readonly,
+                 result != nullptr ? new_tensor_on_array(result, object) : ref());
   }
 #endif
-  type_entry const* const type = type_cache::get_cached(Py_TYPE(object));
-  if (type == nullptr) {
-    return ref();
-  }
-  must_call_dlpack = true;
-  if (type->reads_fields || type->array_base != nullptr) {
-    return import_array(*type, object);
-  }
-  if (is_tensor(object)) {
-    return ref::steal(share_imported(object, Py_None, nullptr));
-  }
-  if (!type->defines_table) {
-    return ref();
-  }
-  stream_ref ready = stream_ref::default_of(cpu);
-  bool const is_fixed = !type->tests;  // PyTorch changes what it exported
-  managed_tensor m = consume_by_table(*type, object, nullptr, ready);
-  PyTypeObject* const result = m ? tensor_type() : nullptr;
-  ref tensor = result == nullptr ? ref()
-               : is_fixed        ? new_tensor_of_fixed(result, std::move(m))
-                                 : new_tensor(result, std::move(m));
-  if (tensor && runtime_of(ready.device()) != runtime_kind::none) {
-    set_ready(tensor_in(tensor.get()), ready, nullptr);
-  }
-  return tensor;
+  import_arguments done{request, readonly, object};
+  managed_tensor m = consume_by_table(type, object, request.stream, done.ready);
+  return m ? try_wrap_imported(std::move(m), done) : ref();
 }
 }  // namespace detail
 }  // namespace python

@@ -2,65 +2,46 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/dtype.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/types/small_floats.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
-/// What the largest exponent and the negative zero of a float format mean.
-enum class float_specials : std::uint8_t {
-  ieee,          ///< infinities and NaNs
-  nan_only,      ///< NaN for all ones, else numbers ("fn")
-  nan_for_zero,  ///< NaN in place of the negative zero, else numbers ("fnuz")
-  none           ///< numbers only
-};
-/// A binary float format of at most 16 bits: sign, exponent, fraction.
-struct float_format {
+namespace core DLBRIDGE_LOCAL {
+/// A float format of at most 16 bits, which dlbridge's element types decode.
+struct small_format {
   int code;
   int bits;
-  int fraction_bits;
-  int bias;
-  float_specials specials;
+  float (*decode)(std::uint32_t) noexcept;
 };
-DLBRIDGE_LOCAL inline constexpr float_format float_formats[] = {
-    {2, 16, 10, 15, float_specials::ieee},        {4, 16, 7, 127, float_specials::ieee},
-    {7, 8, 4, 3, float_specials::ieee},           {8, 8, 3, 7, float_specials::ieee},
-    {9, 8, 3, 11, float_specials::nan_for_zero},  {10, 8, 3, 7, float_specials::nan_only},
-    {11, 8, 3, 8, float_specials::nan_for_zero},  {12, 8, 2, 15, float_specials::ieee},
-    {13, 8, 2, 16, float_specials::nan_for_zero}, {15, 6, 3, 1, float_specials::none},
-    {16, 6, 2, 3, float_specials::none},          {17, 4, 1, 1, float_specials::none},
-};
-
-inline double decode_float(std::uint64_t bits, float_format const& format) noexcept {
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  std::uint64_t const sign_bit = std::uint64_t{1} << (format.bits - 1);
-  std::uint64_t const fraction_mask = (std::uint64_t{1} << format.fraction_bits) - 1;
-  std::uint64_t const fraction = bits & fraction_mask;
-  auto const exponent = static_cast<int>((bits & (sign_bit - 1)) >> format.fraction_bits);
-  int const largest = (1 << (format.bits - 1 - format.fraction_bits)) - 1;
-  double const sign = (bits & sign_bit) != 0 ? -1.0 : 1.0;
-  if (format.specials == float_specials::ieee && exponent == largest) {
-    return fraction != 0 ? nan : sign * std::numeric_limits<double>::infinity();
-  }
-  bool const is_nan =
-      (format.specials == float_specials::nan_only && (bits & (sign_bit - 1)) == sign_bit - 1) ||
-      (format.specials == float_specials::nan_for_zero && bits == sign_bit);
-  if (is_nan) {
-    return nan;
-  }
-  std::uint64_t const hidden = exponent != 0 ? fraction_mask + 1 : 0;
-  int const scale = (exponent != 0 ? exponent : 1) - format.bias - format.fraction_bits;
-  return sign * std::ldexp(static_cast<double>(fraction + hidden), scale);
+template <class Format>
+constexpr small_format format_of(small_float<Format>) noexcept {
+  return {Format::code, Format::bits, &Format::decode};
 }
+template <int Code, int ExponentBits, int MantissaBits, int Bias>
+using finite_float =
+    small_float<dlbridge::detail::signed_format<Code, ExponentBits, MantissaBits, Bias,
+                                                dlbridge::detail::special::none>>;
+inline constexpr small_format small_formats[] = {
+    format_of(float16::from_bits(0)),
+    format_of(bfloat16::from_bits(0)),
+    format_of(float8_e3m4::from_bits(0)),
+    format_of(float8_e4m3::from_bits(0)),
+    format_of(float8_e4m3b11fnuz::from_bits(0)),
+    format_of(float8_e4m3fn::from_bits(0)),
+    format_of(float8_e4m3fnuz::from_bits(0)),
+    format_of(float8_e5m2::from_bits(0)),
+    format_of(float8_e5m2fnuz::from_bits(0)),
+    format_of(float8_e8m0fnu::from_bits(0)),
+    format_of(finite_float<15, 2, 3, 1>::from_bits(0)),  // float6_e2m3fn
+    format_of(finite_float<16, 3, 2, 3>::from_bits(0)),  // float6_e3m2fn
+    format_of(finite_float<17, 2, 1, 1>::from_bits(0)),  // float4_e2m1fn
+};
 
 // The bits of a scalar of at most 64 bits, which begins at a byte of its memory plus `shift` bits.
 // Packed scalars follow each other from the lowest bit of a byte on.
@@ -93,15 +74,9 @@ inline bool try_read_float(unsigned char const* memory, int shift, int code, int
     out = number;
     return true;
   }
-  constexpr int e8m0 = 14;
-  if (code == e8m0) {
-    out =
-        *memory == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, *memory - 127);
-    return true;
-  }
-  for (float_format const& each : float_formats) {
+  for (small_format const& each : small_formats) {
     if (each.code == code && each.bits == bits) {
-      out = decode_float(bits_at(memory, shift, bits), each);
+      out = each.decode(static_cast<std::uint32_t>(bits_at(memory, shift, bits)));
       return true;
     }
   }
@@ -159,7 +134,4 @@ inline PyObject* element_value(unsigned char const* memory, int shift, dtype typ
   int const unused = 64 - type.bits;  // moves the sign to the highest bit, and back
   return PyLong_FromLongLong(static_cast<std::int64_t>(bits << unused) >> unused);
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

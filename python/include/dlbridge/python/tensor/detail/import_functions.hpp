@@ -10,6 +10,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
@@ -17,7 +18,6 @@
 #include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/consume.hpp>
-#include <dlbridge/python/import/detail/fulfil.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/request.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -27,88 +27,35 @@
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/detail/tensor_streams.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
+#include <dlbridge/python/tensor/text_types.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
-// The keyword arguments of from_dlpack and as_tensor.
-struct import_arguments {
-  consume_request request{};
-  PyObject* readonly = Py_None;
-  PyObject* producer = nullptr;  // borrowed: the object to import, for the queue that it has
-  stream_ref ready = stream_ref::default_of(cpu);  // set by the import: where elements are ready
-};
-
+namespace core DLBRIDGE_LOCAL {
 // Reads device=, where every ordinal of the CPU names the CPU.
-inline bool read_target(PyObject* value, device& out) noexcept {
-  bool const is_read = read_device(value, out) &&
-                       (is_known(out) || refuse_value(value, "device", "of a DLPack device type"));
+inline void read_target(PyObject* value, device& out) {
+  require(read_known_device(value, out));
   out = destination(out);
-  return is_read;
 }
 
-inline bool read_import_arguments(char const* function, PyObject* const* args, Py_ssize_t count,
-                                  PyObject* keywords, import_arguments& out) noexcept {
+inline void read_import_arguments(char const* function, PyObject* const* args, Py_ssize_t count,
+                                  PyObject* keywords, import_arguments& out) {
   if (count == 1 && keywords == nullptr) {
-    return true;
+    return;
   }
   names const& n = names::get();
   PyObject* const accepted[] = {n.device, n.copy, n.stream, n.readonly};
   PyObject* values[4] = {Py_None, Py_None, Py_None, Py_None};
-  if (!read_keywords(function, 1, args, count, keywords, accepted, 4, values)) {
-    return false;
-  }
+  require(read_keywords(function, 1, args, count, keywords, accepted, 4, values));
   out.request.has_target = values[0] != Py_None;
   out.request.stream = values[2];
-  out.readonly = values[3];
-  if (out.readonly != Py_None && !PyBool_Check(out.readonly)) {
-    return refuse_value(out.readonly, "readonly", "True, False or None");
+  out.readonly = values[3] != Py_None ? values[3] : nullptr;
+  require(out.readonly == nullptr || PyBool_Check(out.readonly) ||
+          refuse_value(out.readonly, "readonly", "True, False or None"));
+  if (out.request.has_target) {
+    read_target(values[0], out.request.target);
   }
-  return (values[0] == Py_None || read_target(values[0], out.request.target)) &&
-         read_copy(values[1], out.request.copy);
-}
-
-// Names the CPU by ordinal 0 where device= names the CPU, whatever the ordinal of the producer.
-inline ref at_target(ref tensor, consume_request const& request) noexcept {
-  if (tensor && request.has_target && request.target == cpu) {
-    tensor_view& view = tensor_in(tensor.get()).view;
-    view = view.device().type == kDLCPU ? view.on_device(cpu) : view;
-  }
-  return tensor;
-}
-
-inline PyObject* wrap_imported(managed_tensor m, import_arguments const& arguments) noexcept {
-  ref tensor = m ? wrap_tensor(std::move(m)) : ref();
-  if (tensor && runtime_of(arguments.ready.device()) != runtime_kind::none) {
-    be_ready_on(tensor_in(tensor.get()), arguments.ready, arguments.request.stream);
-  }
-  if (tensor && has_queues(tensor_in(tensor.get()).view.device())) {
-    set_queue(tensor_in(tensor.get()), queue_of(arguments.producer, arguments.request.stream));
-    tensor = PyErr_Occurred() == nullptr ? std::move(tensor) : ref();
-  }
-  return apply_readonly(at_target(std::move(tensor), arguments.request), arguments.readonly);
-}
-
-// Imports without a call of the producer: reads the fields of an ndarray, or shares the owner of a
-// Tensor. Returns null, with or without an exception, where that is not possible.
-inline PyObject* import_without_call(PyObject* object, import_arguments const& arguments) noexcept {
-  consume_request const& request = arguments.request;
-  if (can_share(object, request)) {
-    ref tensor = ref::steal(share_imported(object, arguments.readonly, request.stream));
-    return at_target(std::move(tensor), request).release();
-  }
-  if (request.has_target || request.copy == copy_policy::never) {
-    return nullptr;
-  }
-  type_cache::storage uncached;
-  type_entry const& type = type_cache::get(Py_TYPE(object), uncached);
-  ref tensor = request.copy != copy_policy::always ? import_array(type, object)
-               : is_tensor(object)                 ? copy_of_tensor(object)
-                                                   : copy_of_array(type, object);
-  return apply_readonly(std::move(tensor), arguments.readonly);
+  require(read_copy(values[1], out.request.copy));
 }
 
 // Whether a Tensor is copied to a device on a stream that the caller named, without its __dlpack__,
@@ -124,78 +71,70 @@ inline bool moves_on_stream(PyObject* object, consume_request const& request) no
   return runtime_of(target) != runtime_kind::none && can_move(where, target);
 }
 
-// Moves such a Tensor, without a call of its __dlpack__.
-inline managed_tensor move_on_stream(PyObject* object, consume_request const& request,
-                                     stream_ref& ready) noexcept {
-  tensor_object& self = tensor_in(object);
-  shared_tensor const* const owner = try_share(self);
-  managed_tensor lent;
-  if (owner == nullptr ||
-      !guarded([&] { lent = dlbridge::lend(*owner, self.view, struct_kind::versioned); })) {
-    return managed_tensor();
-  }
-  ready = self.ready_on();
-  return fulfil_request(std::move(lent), request, request.copy == copy_policy::always, ready);
+inline ref wrap_imported(managed_tensor m, import_arguments const& arguments) {
+  return checked(try_wrap_imported(std::move(m), arguments));
 }
 
-// As consume().
+// Imports an object for which import_directly returned none. Moves such a Tensor without a call of
+// its __dlpack__.
 inline managed_tensor import_managed(PyObject* object, consume_request const& request,
-                                     stream_ref& ready) noexcept {
-  return moves_on_stream(object, request) ? move_on_stream(object, request, ready)
-                                          : consume(object, request, ready);
+                                     stream_ref& ready) {
+  if (!moves_on_stream(object, request)) {
+    return consume_by_call(object, request, ready);
+  }
+  tensor_object& self = tensor_in(object);
+  ready = self.ready_on();
+  return fulfil_request(dlbridge::lend(share(self), self.view, struct_kind::versioned), request,
+                        request.copy == copy_policy::always, ready);
 }
 
 // Imports a producer, or a capsule.
-inline PyObject* import_producer(PyObject* object, import_arguments& arguments) noexcept {
-  if (!arguments.request.must_call_dlpack) {
-    PyObject* const tensor = import_without_call(object, arguments);
-    if (tensor != nullptr || PyErr_Occurred() != nullptr) {
-      return tensor;
-    }
-  }
+// @param tries_directly false after import_directly
+inline ref import_producer(PyObject* object, import_arguments& arguments,
+                           bool tries_directly = true) {
   arguments.producer = object;
-  return wrap_imported(import_managed(object, arguments.request, arguments.ready), arguments);
+  ref tensor =
+      tries_directly ? import_directly(object, arguments.request, arguments.readonly) : ref();
+  require(tensor || PyErr_Occurred() == nullptr);
+  if (tensor) {
+    return tensor;
+  }
+  managed_tensor imported = import_managed(object, arguments.request, arguments.ready);
+  return wrap_imported(std::move(imported), arguments);
 }
 
-DLBRIDGE_NOINLINE inline PyObject* from_dlpack_with(PyObject* const* args, Py_ssize_t count,
-                                                    PyObject* keywords,
-                                                    bool must_call_dlpack) noexcept {
+DLBRIDGE_NOINLINE inline ref from_dlpack_with(PyObject* const* args, Py_ssize_t count,
+                                              PyObject* keywords) {
   import_arguments arguments;
-  arguments.request.must_call_dlpack = must_call_dlpack;
-  if (!read_import_arguments("from_dlpack", args, count, keywords, arguments)) {
-    return nullptr;
-  }
+  read_import_arguments("from_dlpack", args, count, keywords, arguments);
   arguments.request.remedy = &remedy_for_import;
-  return import_producer(args[0], arguments);
+  return import_producer(args[0], arguments, count != 1 || keywords != nullptr);
 }
 
 inline PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
                              PyObject* keywords) noexcept {
-  bool must_call_dlpack = false;
   if (count == 1 && keywords == nullptr) {
-    ref tensor = import_plainly(args[0], must_call_dlpack);
+    static constexpr consume_request plain{};
+    ref tensor = import_directly(args[0], plain, nullptr);
     if (tensor || PyErr_Occurred() != nullptr) {
       return tensor.release();
     }
   }
-  return from_dlpack_with(args, count, keywords, must_call_dlpack);
+  return entry<&from_dlpack_with>::call(args, count, keywords);
 }
 
-// Whether an object is a capsule, or has __dlpack__ or an exchange table: 1, 0, or -1 with an
-// exception set.
-inline int has_dlpack(PyObject* object) noexcept {
+// Whether an object is a capsule, or has __dlpack__ or an exchange table.
+inline bool has_dlpack(PyObject* object) {
   if (PyCapsule_CheckExact(object)) {
-    return 1;
+    return true;
   }
   type_entry const type = type_cache::get_copy(Py_TYPE(object));
   if (type.takes_self || type.defines_table) {
-    return 1;
+    return true;
   }
   ref const method = optional_attribute(object, names::get().dlpack);
-  if (!method && PyErr_Occurred() != nullptr) {
-    return -1;
-  }
-  return method && method.get() != Py_None ? 1 : 0;
+  require(method || PyErr_Occurred() == nullptr);
+  return method && method.get() != Py_None;
 }
 
 // Whether the pending exception of a producer may be due to a legacy struct, which has no flag for
@@ -240,31 +179,28 @@ DLBRIDGE_COLD inline managed_tensor import_described(PyObject* object,
   return tensor;
 }
 
-inline PyObject* as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count,
-                           PyObject* keywords) noexcept {
-  import_arguments arguments;
-  if (!read_import_arguments("as_tensor", args, count, keywords, arguments)) {
-    return nullptr;
-  }
-  PyObject* const object = args[0];
+// Imports an object by the first protocol that it supports.
+inline ref import_any(PyObject* object, import_arguments& arguments) {
   arguments.producer = object;
-  PyObject* const direct = import_without_call(object, arguments);
-  if (direct != nullptr || PyErr_Occurred() != nullptr) {
+  ref direct = import_directly(object, arguments.request, arguments.readonly);
+  require(direct || PyErr_Occurred() == nullptr);
+  if (direct) {
     return direct;
   }
-  int const is_producer = has_dlpack(object);
-  if (is_producer < 0) {
-    return nullptr;
+  managed_tensor tensor;
+  bool const is_producer = has_dlpack(object);
+  if (is_producer) {
+    tensor = import_managed(object, arguments.request, arguments.ready);
   }
-  if (is_producer > 0) {
-    managed_tensor tensor = import_managed(object, arguments.request, arguments.ready);
-    if (tensor || !prefers_buffer(object)) {
-      return wrap_imported(std::move(tensor), arguments);
-    }
+  if (!tensor && (!is_producer || prefers_buffer(object))) {
+    tensor = import_described(object, arguments);
   }
-  return wrap_imported(import_described(object, arguments), arguments);
+  return wrap_imported(std::move(tensor), arguments);
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+
+inline ref as_tensor(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  import_arguments arguments;
+  read_import_arguments("as_tensor", args, count, keywords, arguments);
+  return import_any(args[0], arguments);
+}
+}  // namespace core DLBRIDGE_LOCAL

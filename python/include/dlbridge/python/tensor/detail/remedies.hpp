@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/interpreter.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 // Whether as_tensor() reads an object that is no producer. A lookup that raises counts as none.
 // False with an exception set that is not suppressible.
 inline bool has_described_memory(PyObject* object) noexcept {
@@ -59,7 +57,4 @@ DLBRIDGE_COLD inline char const* remedy_for_import(PyObject* object) noexcept {
          : becomes_array(object)                             ? remedy_of_array_like
                                                              : nullptr;
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

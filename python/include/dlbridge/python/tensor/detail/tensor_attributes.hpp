@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
@@ -14,80 +17,46 @@
 #include <dlbridge/python/tensor/text_types.hpp>
 #include <dlbridge/view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
-inline ref int_tuple(int count, std::int64_t const* values) noexcept {
-  ref tuple = ref::steal(api<PyTuple_New>(count));
-  for (int i = 0; tuple && i < count; ++i) {
-    PyObject* const item = PyLong_FromLongLong(values[i]);
-    if (item == nullptr) {
-      return ref();
-    }
-    PyTuple_SET_ITEM(tuple.get(), i, item);
+namespace core DLBRIDGE_LOCAL {
+inline ref int_tuple(int count, std::int64_t const* values) {
+  ref tuple = checked(api<PyTuple_New>(count));
+  for (int i = 0; i < count; ++i) {
+    PyTuple_SET_ITEM(tuple.get(), i, checked(PyLong_FromLongLong(values[i])).release());
   }
   return tuple;
 }
+inline ref shape_of(tensor_view const& view) { return int_tuple(view.rank(), view.shape()); }
 
 // Strides times a factor: 1 for elements, the element size for bytes. The product may wrap where
 // the extent is 1, as the stride then may be any number: interfaces have 64 bits for it.
-inline ref strides_tuple(tensor_view const& view, std::int64_t factor) noexcept {
+inline ref strides_tuple(tensor_view const& view, std::int64_t factor) {
   std::int64_t strides[max_rank];
   view.copy_strides(strides);
   for (int i = 0; i < view.rank(); ++i) {
-    strides[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(strides[i]) *
-                                           static_cast<std::uint64_t>(factor));
+    strides[i] = wrapping_product(strides[i], factor);
   }
   return int_tuple(view.rank(), strides);
 }
-
-inline PyObject* get_shape(PyObject* self, void*) noexcept {
-  tensor_view const& view = tensor_in(self).view;
-  return int_tuple(view.rank(), view.shape()).release();
-}
-inline PyObject* get_strides(PyObject* self, void*) noexcept {
-  return strides_tuple(tensor_in(self).view, 1).release();
-}
-inline PyObject* get_byte_strides(PyObject* self, void*) noexcept {
-  tensor_view const& view = tensor_in(self).view;
+inline ref element_strides(tensor_view const& view) { return strides_tuple(view, 1); }
+inline ref byte_strides(tensor_view const& view) {
   if (is_sub_byte(view.dtype()) && !view.is_padded()) {
-    Py_RETURN_NONE;
+    return ref::borrow(Py_None);
   }
-  ref const bytes = ref::steal(PyLong_FromLongLong(element_bytes(view.dtype())));
-  ref strides = strides_tuple(view, 1);
-  for (int i = 0; bytes && strides && i < view.rank(); ++i) {  // a product may need 66 bits
-    PyObject* const product =
-        api<PyNumber_Multiply>(PyTuple_GET_ITEM(strides.get(), i), bytes.get());
-    if (product == nullptr) {
-      return nullptr;
-    }
-    decref(PyTuple_GET_ITEM(strides.get(), i));
-    PyTuple_SET_ITEM(strides.get(), i, product);
+  ref const bytes = checked(to_python(element_bytes(view.dtype())));
+  ref const strides = element_strides(view);
+  ref products = checked(api<PyTuple_New>(view.rank()));
+  for (int i = 0; i < view.rank(); ++i) {  // a product may need 66 bits
+    PyObject* const stride = PyTuple_GET_ITEM(strides.get(), i);
+    PyTuple_SET_ITEM(products.get(), i,
+                     checked(api<PyNumber_Multiply>(stride, bytes.get())).release());
   }
-  return bytes ? strides.release() : nullptr;
+  return products;
 }
-inline PyObject* get_ndim(PyObject* self, void*) noexcept {
-  return PyLong_FromLong(tensor_in(self).view.rank());
+inline std::int64_t item_size(tensor_view const& view) noexcept {
+  return element_bytes(view.dtype());
 }
-inline PyObject* get_size(PyObject* self, void*) noexcept {
-  return PyLong_FromLongLong(tensor_in(self).view.count());
-}
-inline PyObject* get_itemsize(PyObject* self, void*) noexcept {
-  return PyLong_FromLongLong(element_bytes(tensor_in(self).view.dtype()));
-}
-inline PyObject* get_nbytes(PyObject* self, void*) noexcept {
-  tensor_view const& view = tensor_in(self).view;
-  return PyLong_FromLongLong(bytes_for(view.count(), view.dtype(), view.is_padded()));
-}
-inline PyObject* get_dtype(PyObject* self, void*) noexcept {
-  return to_python(tensor_in(self).view.dtype()).release();
-}
-inline PyObject* get_device(PyObject* self, void*) noexcept {
-  return to_python(tensor_in(self).view.device()).release();
-}
-inline PyObject* get_readonly(PyObject* self, void*) noexcept {
-  return PyBool_FromLong(tensor_in(self).view.read_only());
+inline std::int64_t compact_size(tensor_view const& view) noexcept {
+  return bytes_for(view.count(), view.dtype(), view.is_padded());
 }
 // Whether data is null and byte_offset 0 in an export, whatever the producer wrote.
 inline bool has_null_data(tensor_view const& view) noexcept {
@@ -97,51 +66,51 @@ inline ref address_of(tensor_view const& view) noexcept {
   void* const data = has_null_data(view) ? nullptr : const_cast<void*>(view.data());
   return ref::steal(PyLong_FromVoidPtr(data));
 }
-inline PyObject* get_data_ptr(PyObject* self, void*) noexcept {
-  return address_of(tensor_in(self).view).release();
-}
-inline PyObject* get_byte_offset(PyObject* self, void*) noexcept {
-  tensor_view const& view = tensor_in(self).view;
-  return PyLong_FromUnsignedLongLong(has_null_data(view) ? 0 : view.byte_offset());
-}
-inline PyObject* get_c_contiguous(PyObject* self, void*) noexcept {
-  return PyBool_FromLong(tensor_in(self).view.is_row_major());
-}
-inline PyObject* get_f_contiguous(PyObject* self, void*) noexcept {
-  return PyBool_FromLong(tensor_in(self).view.is_column_major());
-}
-inline PyObject* get_version(PyObject* self, void*) noexcept {
-  version stated;
-  if (!read_producer_version(tensor_in(self), stated)) {
-    Py_RETURN_NONE;
-  }
-  return api<Py_BuildValue>("(II)", unsigned{stated.major_number}, unsigned{stated.minor_number});
+inline std::uint64_t offset_of(tensor_view const& view) noexcept {
+  return has_null_data(view) ? 0 : view.byte_offset();
 }
 
-// __cuda_array_interface__. AttributeError, so that hasattr returns False, unless the memory is
-// CUDA's and the dtype has a typestr.
-DLBRIDGE_COLD inline PyObject* get_cuda_array_interface(PyObject* self, void*) noexcept {
+inline ref producer_version(PyObject* self, void*) {
+  version stated;
+  return read_producer_version(tensor_in(self), stated)
+             ? checked(api<Py_BuildValue>("(II)", unsigned{stated.major_number},
+                                          unsigned{stated.minor_number}))
+             : ref::borrow(Py_None);
+}
+
+// A getter of what a function, or a member, gives of the description.
+template <auto Get>
+ref of_view(PyObject* self, void*) {
+  return to_python(std::invoke(Get, tensor_in(self).view));
+}
+template <auto Get>
+constexpr getter get_of_view = &entry<&of_view<Get>>::call;
+
+// Raises that there is no such attribute, so that hasattr returns False.
+[[noreturn]] DLBRIDGE_COLD inline void lacks_attribute(tensor_view const& view, char const* name) {
+  fail(PyExc_AttributeError, "a tensor %s has no %s", name_of(view).c_str(), name);
+}
+
+// What the array interfaces of NumPy and of CUDA have in common, as a dict.
+DLBRIDGE_COLD inline ref make_interface(tensor_view const& view, format_row const& format,
+                                        PyObject* address, PyObject* strides) {
+  return checked(api<Py_BuildValue>("{s:O,s:s,s:(OO),s:O,s:i}", "shape", shape_of(view).get(),
+                                    "typestr", typestr_of(format).c_str(), "data", address,
+                                    view.read_only() ? Py_True : Py_False, "strides", strides,
+                                    "version", 3));
+}
+
+// __cuda_array_interface__, unless the memory is not CUDA's or the dtype has no typestr.
+DLBRIDGE_COLD inline ref cuda_array_interface(PyObject* self, void*) {
   tensor_view const& view = tensor_in(self).view;
   format_row const* const format = find_format(view.dtype());
   if (runtime_of(view.device()) != runtime_kind::cuda || format == nullptr) {
-    api<PyErr_Format>(PyExc_AttributeError, "a tensor %s has no __cuda_array_interface__",
-                      name_of(view).c_str());
-    return nullptr;
+    lacks_attribute(view, "__cuda_array_interface__");
   }
-  ref const shape = int_tuple(view.rank(), view.shape());
-  ref const strides = strides_tuple(view, element_bytes(view.dtype()));
-  ref const address = address_of(view);
-  if (!shape || !strides || !address) {
-    return nullptr;
-  }
-  std::int64_t const stream = protocol_stream(tensor_in(self).ready_on());
-  return api<Py_BuildValue>("{s:O,s:s,s:(OO),s:O,s:i,s:L}", "shape", shape.get(), "typestr",
-                            typestr_of(*format).c_str(), "data", address.get(),
-                            view.read_only() ? Py_True : Py_False, "strides", strides.get(),
-                            "version", 3, "stream", static_cast<long long>(stream));
+  ref interface = make_interface(view, *format, checked(address_of(view)).get(),
+                                 strides_tuple(view, element_bytes(view.dtype())).get());
+  ref const stream = checked(to_python(protocol_stream(tensor_in(self).ready_on())));
+  require(api<PyObject_SetItem>(interface.get(), names::get().stream, stream.get()) == 0);
+  return interface;
 }
-}  // namespace detail
-
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

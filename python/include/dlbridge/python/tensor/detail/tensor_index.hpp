@@ -7,6 +7,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/dtypes.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -14,10 +15,7 @@
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 // len(t): the extent of the first dimension.
 inline Py_ssize_t tensor_length(PyObject* object) noexcept {
   tensor_view const& view = tensor_in(object).view;
@@ -34,14 +32,12 @@ inline Py_ssize_t tensor_length(PyObject* object) noexcept {
 }
 
 // is_large: the index has more than 64 bits.
-DLBRIDGE_COLD inline bool refuse_index(std::int64_t index, bool is_large, int axis,
-                                       tensor_view const& view) noexcept {
+[[noreturn]] DLBRIDGE_COLD inline void refuse_index(std::int64_t index, bool is_large, int axis,
+                                                    tensor_view const& view) {
   bounded_text<32> text;
   is_large ? text.append("of more than 64 bits") : text.append(index);
-  api<PyErr_Format>(PyExc_IndexError, "index %s is out of range for axis %d with extent %lld of %s",
-                    text.c_str(), axis, static_cast<long long>(view.extent(axis)),
-                    name_of(view).c_str());
-  return false;
+  fail(PyExc_IndexError, "index %s is out of range for axis %d with extent %lld of %s",
+       text.c_str(), axis, static_cast<long long>(view.extent(axis)), name_of(view).c_str());
 }
 
 // Whether an object that counts as an integer is none by its dtype or its rank: a boolean scalar of
@@ -56,22 +52,16 @@ inline bool is_boolean_or_array(PyObject* index) noexcept {
   return type && read_dtype_name(type.get(), element) && element.code == kDLBool;
 }
 
-DLBRIDGE_COLD inline bool refuse_index_type(PyObject* index) noexcept {
-  if (!suppress_exception()) {
-    return false;
-  }
+[[noreturn]] DLBRIDGE_COLD inline void refuse_index_type(PyObject* index) {
+  require(suppress_exception());
   bool const selects =
       PyBool_Check(index) || is_sized_sequence(index) || is_boolean_or_array(index);
-  if (!suppress_exception()) {  // of its length and its attributes
-    return false;
-  }
-  api<PyErr_Format>(PyExc_TypeError,
-                    "the indices of a Tensor are integers, slices, Ellipsis and None, not %s%s",
-                    Py_TYPE(index)->tp_name,
-                    selects ? ": a view selects no elements by masks, lists or arrays. Use "
-                              "np.asarray(t)[index]"
-                            : "");
-  return false;
+  require(suppress_exception());  // of its length and its attributes
+  fail(PyExc_TypeError, "the indices of a Tensor are integers, slices, Ellipsis and None, not %s%s",
+       Py_TYPE(index)->tp_name,
+       selects ? ": a view selects no elements by masks, lists or arrays. Use "
+                 "np.asarray(t)[index]"
+               : "");
 }
 
 // Builds the layout of t[key], one item of the key after the other.
@@ -79,10 +69,8 @@ class index_reader {
  public:
   explicit index_reader(tensor_view const& view) noexcept : view_(view), source_(layout_of(view)) {}
 
-  view_layout const& layout() const noexcept { return result_; }
-
-  // Reads all items. Returns false, with IndexError or TypeError set, for a key that is not valid.
-  bool read(PyObject* const* items, Py_ssize_t count) noexcept {
+  // Reads all items. Throws, with IndexError or TypeError set, for a key that is not valid.
+  view_layout const& read(PyObject* const* items, Py_ssize_t count) {
     Py_ssize_t named = 0;
     Py_ssize_t added = 0;
     Py_ssize_t gaps = 0;
@@ -93,18 +81,15 @@ class index_reader {
       removed += is_dimension && !PySlice_Check(items[i]) ? 1 : 0;
     }
     if (gaps > 1) {
-      set_error_text(PyExc_IndexError, "an index has at most one Ellipsis");
-      return false;
+      fail(PyExc_IndexError, "an index has at most one Ellipsis");
     }
     if (named > view_.rank()) {
-      api<PyErr_Format>(PyExc_IndexError, "too many indices: %zd for %s, whose rank is %d", named,
-                        name_of(view_).c_str(), view_.rank());
-      return false;
+      fail(PyExc_IndexError, "too many indices: %zd for %s, whose rank is %d", named,
+           name_of(view_).c_str(), view_.rank());
     }
     if (added > max_rank - view_.rank() + removed) {
-      api<PyErr_Format>(PyExc_IndexError, "too many dimensions: a tensor has at most %d",
-                        static_cast<int>(max_rank));
-      return false;
+      fail(PyExc_IndexError, "too many dimensions: a tensor has at most %d",
+           static_cast<int>(max_rank));
     }
     int const skipped = view_.rank() - static_cast<int>(named);
     for (Py_ssize_t i = 0; i < count; ++i) {
@@ -112,12 +97,13 @@ class index_reader {
         result_.add(1, 0);
       } else if (items[i] == Py_Ellipsis) {
         skip(skipped);
-      } else if (!read_item(items[i])) {
-        return false;
+      } else {
+        read_item(items[i]);
+        ++axis_;
       }
     }
     skip(view_.rank() - axis_);
-    return true;
+    return result_;
   }
 
  private:
@@ -126,51 +112,43 @@ class index_reader {
       result_.add(source_.shape[axis_], source_.strides[axis_]);
     }
   }
-  bool read_item(PyObject* item) noexcept {
+  void read_item(PyObject* item) {
     if (PySlice_Check(item)) {
-      return read_slice(item);
+      read_slice(item);
+      return;
     }
     if (!PyIndex_Check(item) || PyBool_Check(item)) {
-      return refuse_index_type(item);
+      refuse_index_type(item);
     }
     ref const number = ref::steal(api<PyNumber_Index>(item));
     if (!number) {  // an array of several elements has __index__ and raises TypeError
-      return PyErr_ExceptionMatches(PyExc_TypeError) != 0 && refuse_index_type(item);
+      require(PyErr_ExceptionMatches(PyExc_TypeError) != 0);
+      refuse_index_type(item);
     }
     int overflow = 0;
     std::int64_t const index = api<PyLong_AsLongLongAndOverflow>(number.get(), &overflow);
-    if (index == -1 && PyErr_Occurred() != nullptr) {
-      return false;
-    }
+    require(index != -1 || PyErr_Occurred() == nullptr);
     if (!PyLong_Check(item) && is_boolean_or_array(item)) {
-      return refuse_index_type(item);
+      refuse_index_type(item);
     }
-    if (PyErr_Occurred() != nullptr && !suppress_exception()) {  // of its attributes
-      return false;
-    }
+    require(PyErr_Occurred() == nullptr || suppress_exception());  // of its attributes
     std::int64_t const extent = source_.shape[axis_];
     if (overflow != 0 || index < -extent || index >= extent) {
-      return refuse_index(index, overflow != 0, axis_, view_);
+      refuse_index(index, overflow != 0, axis_, view_);
     }
     advance(index < 0 ? index + extent : index);
-    ++axis_;
-    return true;
   }
-  bool read_slice(PyObject* item) noexcept {
+  void read_slice(PyObject* item) {
     Py_ssize_t start = 0;
     Py_ssize_t stop = 0;
     Py_ssize_t step = 0;
-    if (api<PySlice_Unpack>(item, &start, &stop, &step) != 0) {
-      return false;
-    }
+    require(api<PySlice_Unpack>(item, &start, &stop, &step) == 0);
     auto const extent = static_cast<Py_ssize_t>(source_.shape[axis_]);
     Py_ssize_t const count = api<PySlice_AdjustIndices>(extent, &start, &stop, step);
     if (count > 0) {
       advance(start);
     }
     result_.add(count, wrapping_product(source_.strides[axis_], step));
-    ++axis_;
-    return true;
   }
   void advance(std::int64_t index) noexcept {
     // The product does not wrap: the element exists, unless the tensor is empty.
@@ -185,36 +163,29 @@ class index_reader {
 };
 
 // t[key] for an integer, a slice, Ellipsis, None, or a tuple of them.
-inline PyObject* tensor_subscript(PyObject* object, PyObject* key) noexcept {
+inline ref subscript(PyObject* object, PyObject* key) {
   ref const kept = ref::borrow(object);  // an __index__ may drop the last other reference
   bool const is_tuple = PyTuple_Check(key);
   PyObject* const* const items = is_tuple ? &PyTuple_GET_ITEM(key, 0) : &key;
   index_reader reader(tensor_in(object).view);
-  return reader.read(items, is_tuple ? PyTuple_GET_SIZE(key) : 1)
-             ? make_view(object, reader.layout()).release()
-             : nullptr;
+  return make_view(object, reader.read(items, is_tuple ? PyTuple_GET_SIZE(key) : 1));
 }
 
 // The item of a sequence, which iteration calls. Python has added the extent to a negative index.
-inline PyObject* tensor_at(PyObject* object, Py_ssize_t index) noexcept {
+inline ref item_at(PyObject* object, Py_ssize_t index) {
   if (index < 0) {
-    set_error_text(PyExc_IndexError, "the index is out of range");
-    return nullptr;
+    fail(PyExc_IndexError, "the index is out of range");
   }
-  ref const number = ref::steal(PyLong_FromSsize_t(index));
-  return number ? tensor_subscript(object, number.get()) : nullptr;
+  return subscript(object, checked(PyLong_FromSsize_t(index)).get());
 }
 
-inline PyObject* tensor_iterator(PyObject* object) noexcept {
+inline ref tensor_iterator(PyObject* object) {
   tensor_view const& view = tensor_in(object).view;
   if (view.rank() == 0) {
-    api<PyErr_Format>(PyExc_TypeError,
-                      "iteration expects a tensor of at least one dimension, "
-                      "not %s",
-                      name_of(view).c_str());
-    return nullptr;
+    fail(PyExc_TypeError, "iteration expects a tensor of at least one dimension, not %s",
+         name_of(view).c_str());
   }
-  return api<PySeqIter_New>(object);
+  return checked(api<PySeqIter_New>(object));
 }
 
 // x in t. Without this slot Python would iterate, and compare views by identity.
@@ -233,7 +204,4 @@ inline int refuse_assignment(PyObject*, PyObject*, PyObject* value) noexcept {
                                                      "that owns the memory");
   return -1;
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

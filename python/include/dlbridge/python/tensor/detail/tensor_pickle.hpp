@@ -1,4 +1,4 @@
-// reduce_method: pickles a Tensor.
+// reduce: pickles a Tensor.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -11,21 +11,20 @@
 #include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/long_copy.hpp>
+#include <dlbridge/python/tensor/detail/tensor_attributes.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_truth.hpp>
+#include <dlbridge/python/tensor/detail/tensor_values.hpp>
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/requirement.hpp>
 #include <dlbridge/view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 // The bytes of a compact tensor as a Tensor of uint8.
-inline ref as_bytes(PyObject* object) noexcept {
+inline ref as_bytes(PyObject* object) {
   tensor_view const& view = tensor_in(object).view;
   description d;
   d.data = const_cast<void*>(view.data());
@@ -38,48 +37,30 @@ inline ref as_bytes(PyObject* object) noexcept {
 // __reduce_ex__(protocol). From protocol 5 on the bytes are an out-of-band buffer, which is not
 // copied; below, a bytes object. A tensor that is not compact, or whose last byte has unused bits,
 // is copied to a compact one first.
-DLBRIDGE_COLD inline PyObject* reduce_method(PyObject* object, PyObject* argument) noexcept {
+DLBRIDGE_COLD inline ref reduce(PyObject* object, PyObject* argument) {
   long const protocol = api<PyLong_AsLong>(argument);
-  if (protocol == -1 && PyErr_Occurred() != nullptr) {
-    return nullptr;
-  }
+  require(protocol != -1 || PyErr_Occurred() == nullptr);
   tensor_view const& view = tensor_in(object).view;
   if (!is_host_accessible(view.device())) {
-    api<PyErr_Format>(PyExc_TypeError,
-                      "cannot pickle a tensor %s: the CPU cannot read its memory. %s",
-                      name_of(view).c_str(),
-                      advice_to_copy(view, "Copy it first, with from_dlpack(t, device='cpu')"));
-    return nullptr;
+    fail(PyExc_TypeError, "cannot pickle a tensor %s: the CPU cannot read its memory. %s",
+         name_of(view).c_str(),
+         advice_to_copy(view, "Copy it first, with from_dlpack(t, device='cpu')"));
   }
-  if (!wait_until_ready(tensor_in(object))) {
-    return nullptr;
-  }
+  require(wait_until_ready(tensor_in(object)));
   ref compact = ref::borrow(object);
   bool const row_major = view.is_row_major();
   bool const column_major = !row_major && view.is_column_major();
   if (!(row_major || column_major) || !dlbridge::detail::fills_bytes(view)) {
     layout const order = column_major ? layout::column_major : layout::row_major;
-    managed_tensor copy;
-    if (!guarded([&] { copy = copy_without_gil(view, order); })) {
-      return nullptr;
-    }
-    compact = new_tensor(Py_TYPE(object), std::move(copy));
+    compact = checked(new_tensor(Py_TYPE(object), copy_without_gil(view, order)));
   }
-  ref const bytes = compact ? as_bytes(compact.get()) : ref();
-  ref const payload = !bytes          ? ref()
-                      : protocol >= 5 ? ref::steal(api<PyPickleBuffer_FromObject>(bytes.get()))
-                                      : ref::steal(api<PyBytes_FromObject>(bytes.get()));
-  ref const module = payload ? ref::steal(api<PyImport_ImportModule>("dlbridge")) : ref();
-  ref const rebuild =
-      module ? ref::steal(api<PyObject_GetAttrString>(module.get(), "_rebuild")) : ref();
-  ref const shape = rebuild ? ref::steal(api<PyObject_GetAttrString>(object, "shape")) : ref();
-  return shape ? api<Py_BuildValue>("O(OsOsOK)", rebuild.get(), payload.get(),
-                                    name_of(view.dtype()).c_str(), shape.get(),
+  ref const bytes = as_bytes(compact.get());
+  ref const payload = checked(protocol >= 5 ? api<PyPickleBuffer_FromObject>(bytes.get())
+                                            : api<PyBytes_FromObject>(bytes.get()));
+  ref const rebuild = checked(import_function("dlbridge", "_rebuild"));
+  return checked(api<Py_BuildValue>("O(OsOsOK)", rebuild.get(), payload.get(),
+                                    name_of(view.dtype()).c_str(), checked(shape_of(view)).get(),
                                     column_major ? "F" : "C", view.read_only() ? Py_True : Py_False,
-                                    static_cast<unsigned long long>(view.flags() & flag_padded))
-               : nullptr;
+                                    static_cast<unsigned long long>(view.flags() & flag_padded)));
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

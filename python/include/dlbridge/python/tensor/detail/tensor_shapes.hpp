@@ -13,6 +13,7 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/layout.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/dtypes.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
@@ -24,97 +25,65 @@
 #include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 inline void swap_dimensions(view_layout& layout, int i, int j) noexcept {
   std::swap(layout.shape[i], layout.shape[j]);
   std::swap(layout.strides[i], layout.strides[j]);
 }
 
 // T: the dimensions in reverse order, as NumPy, JAX and CuPy define it for any rank.
-inline PyObject* get_transposed(PyObject* object, void*) noexcept {
+inline ref transposed(PyObject* object, void*) {
   view_layout layout = layout_of(tensor_in(object).view);
   for (int i = 0, j = layout.rank - 1; i < j; ++i, --j) {
     swap_dimensions(layout, i, j);
   }
-  return make_view(object, layout).release();
+  return make_view(object, layout);
 }
 
 // mT: the last two dimensions exchanged. AttributeError, so that hasattr returns False, for a
 // tensor without two.
-inline PyObject* get_matrix_transposed(PyObject* object, void*) noexcept {
+inline ref matrix_transposed(PyObject* object, void*) {
   view_layout layout = layout_of(tensor_in(object).view);
   if (layout.rank < 2) {
-    api<PyErr_Format>(PyExc_AttributeError,
-                      "mT expects a tensor of at least two dimensions, not %s",
-                      name_of(tensor_in(object).view).c_str());
-    return nullptr;
+    fail(PyExc_AttributeError, "mT expects a tensor of at least two dimensions, not %s",
+         name_of(tensor_in(object).view).c_str());
   }
   swap_dimensions(layout, layout.rank - 2, layout.rank - 1);
-  return make_view(object, layout).release();
+  return make_view(object, layout);
 }
 
-// The integers of a tuple of objects, whose __index__ may raise any exception.
-inline ref integers_in(char const* function, PyObject* items) noexcept {
-  ref numbers = ref::steal(api<PyTuple_New>(PyTuple_GET_SIZE(items)));
-  for (Py_ssize_t i = 0; numbers && i < PyTuple_GET_SIZE(items); ++i) {
-    PyObject* const item = PyTuple_GET_ITEM(items, i);
-    if (!PyIndex_Check(item)) {
-      if (ref const text = repr_of(item); text) {
-        api<PyErr_Format>(PyExc_TypeError,
-                          "%s() expects integers, or one sequence of them, not %.200U", function,
-                          text.get());
-      }
-      return ref();
-    }
-    PyObject* const number = api<PyNumber_Index>(item);
-    if (number == nullptr) {
-      return ref();
-    }
-    PyTuple_SET_ITEM(numbers.get(), i, number);
-  }
-  return numbers;
-}
-
-// The integers that a caller passes one by one, or as one sequence. Returns false, with TypeError
-// or ValueError set, for other values.
-inline bool read_dims(char const* function, PyObject* arguments, std::int64_t* out,
-                      int& count) noexcept {
+// The integers that a caller passes one by one, or as one sequence. Throws, with TypeError or
+// ValueError set, for other values.
+inline void read_dims(char const* function, PyObject* arguments, std::int64_t* out, int& count) {
   bool const is_one = PyTuple_GET_SIZE(arguments) == 1;
   PyObject* const first = is_one ? PyTuple_GET_ITEM(arguments, 0) : nullptr;
   bool const is_listed = is_one && is_sized_sequence(first);
-  ref const items = PyErr_Occurred() == nullptr
-                        ? ref::steal(api<PySequence_Tuple>(is_listed ? first : arguments))
-                        : ref();
-  if (!items) {
-    return false;
-  }
+  require(PyErr_Occurred() == nullptr);
+  ref const items = checked(api<PySequence_Tuple>(is_listed ? first : arguments));
   if (PyTuple_GET_SIZE(items.get()) > max_rank) {
-    api<PyErr_Format>(PyExc_ValueError, "%s() expects at most %d dimensions, not %zd", function,
-                      static_cast<int>(max_rank), PyTuple_GET_SIZE(items.get()));
-    return false;
+    fail(PyExc_ValueError, "%s() expects at most %d dimensions, not %zd", function,
+         static_cast<int>(max_rank), PyTuple_GET_SIZE(items.get()));
   }
-  ref const numbers = integers_in(function, items.get());
-  bool const fits = numbers && read_integers(numbers.get(), out, count);
-  if (numbers && !fits && PyErr_ExceptionMatches(PyExc_OverflowError)) {
-    api<PyErr_Clear>();
-    if (ref const text = repr_of(items.get()); text) {
-      api<PyErr_Format>(PyExc_ValueError, "%s() expects integers of 64 bits, not %.200U", function,
-                        text.get());
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+    PyObject* const item = PyTuple_GET_ITEM(items.get(), i);
+    if (!PyIndex_Check(item)) {
+      fail(PyExc_TypeError, "%s() expects integers, or one sequence of them, not %.200U", function,
+           checked(repr_of(item)).get());
     }
   }
-  return fits;
+  if (!read_integers(items.get(), out, count)) {  // an __index__ may raise any exception
+    require(PyErr_ExceptionMatches(PyExc_OverflowError) != 0 && !is_raised_by_python());
+    api<PyErr_Clear>();
+    fail(PyExc_ValueError, "%s() expects integers of 64 bits, not %.200U", function,
+         checked(repr_of(items.get())).get());
+  }
 }
 
 // permute(*axes)
-DLBRIDGE_COLD inline PyObject* permute_method(PyObject* object, PyObject* arguments) noexcept {
+DLBRIDGE_COLD inline ref permute(PyObject* object, PyObject* arguments) {
   std::int64_t axes[max_rank];
   int count = 0;
-  if (!read_dims("permute", arguments, axes, count)) {
-    return nullptr;
-  }
+  read_dims("permute", arguments, axes, count);
   tensor_view const& view = tensor_in(object).view;
   view_layout const source = layout_of(view);
   view_layout result;
@@ -131,11 +100,10 @@ DLBRIDGE_COLD inline PyObject* permute_method(PyObject* object, PyObject* argume
   if (!is_sound) {
     bounded_text<240> text;
     append_extents(text, count, axes);
-    api<PyErr_Format>(PyExc_ValueError, "permute() expects each of the %d axes of %s once, not %s",
-                      source.rank, name_of(view).c_str(), text.c_str());
-    return nullptr;
+    fail(PyExc_ValueError, "permute() expects each of the %d axes of %s once, not %s", source.rank,
+         name_of(view).c_str(), text.c_str());
   }
-  return make_view(object, result).release();
+  return make_view(object, result);
 }
 
 // Finds the extent of -1, if there is one. Returns false if an extent is negative otherwise.
@@ -155,21 +123,18 @@ inline bool find_open_extent(int rank, std::int64_t const* shape, int& open) noe
 // another number of elements.
 inline bool complete_shape(std::int64_t count, int rank, std::int64_t* shape, int open) noexcept {
   std::int64_t product = 1;
-  std::int64_t others[max_rank];
-  for (int i = 0; i < rank; ++i) {
-    others[i] = i == open ? 1 : shape[i];
+  if (open >= 0) {
+    shape[open] = 1;
   }
-  if (!try_count(rank, others, product)) {
+  if (!try_count(rank, shape, product)) {
     return false;
   }
-  if (open >= 0) {
-    if (product == 0 || count % product != 0) {
-      return false;
-    }
-    shape[open] = count / product;
-    return true;
+  if (open < 0) {
+    return product == count;
   }
-  return product == count;
+  bool const has_extent = product != 0 && count % product == 0;
+  shape[open] = has_extent ? count / product : -1;
+  return has_extent;
 }
 
 // Computes the strides of the same elements, in row-major order, under another shape of as many
@@ -210,52 +175,46 @@ inline bool try_restride(view_layout const& source, view_layout& result) noexcep
   return true;
 }
 
-DLBRIDGE_COLD inline void refuse_copy(char const* function, char const* expected,
-                                      tensor_view const& view, char const* advice) noexcept {
+[[noreturn]] DLBRIDGE_COLD inline void refuse_copy(char const* function, char const* expected,
+                                                   tensor_view const& view, char const* advice) {
   report r = refusal(errc::copy_forbidden, expected, name_of(view).c_str(), advice);
   std::int64_t strides[max_rank];
   view.copy_strides(strides);
   append_extents(r.got.append(" with strides "), view.rank(), strides);
-  set_error(r, function);
+  fail(r, function);
 }
 
 // reshape(*shape)
-DLBRIDGE_COLD inline PyObject* reshape_method(PyObject* object, PyObject* arguments) noexcept {
+DLBRIDGE_COLD inline ref reshape(PyObject* object, PyObject* arguments) {
   view_layout result;
-  if (!read_dims("reshape", arguments, result.shape, result.rank)) {
-    return nullptr;
-  }
+  read_dims("reshape", arguments, result.shape, result.rank);
   tensor_view const& view = tensor_in(object).view;
   std::int64_t const count = view.count();
   bounded_text<240> requested;
   append_extents(requested, result.rank, result.shape);
   int open = -1;
   if (!find_open_extent(result.rank, result.shape, open)) {
-    api<PyErr_Format>(PyExc_ValueError,
-                      "reshape() expects extents of 0 and above, and at most one of -1, not %s",
-                      requested.c_str());
-    return nullptr;
+    fail(PyExc_ValueError,
+         "reshape() expects extents of 0 and above, and at most one of -1, not %s",
+         requested.c_str());
   }
   if (!complete_shape(count, result.rank, result.shape, open)) {
     if (count == 0 && open >= 0) {
-      api<PyErr_Format>(PyExc_ValueError,
-                        "reshape() computes no extent for %s: pass one in place "
-                        "of the -1 in %s",
-                        name_of(view).c_str(), requested.c_str());
-      return nullptr;
+      fail(PyExc_ValueError,
+           "reshape() computes no extent for %s: pass one in place "
+           "of the -1 in %s",
+           name_of(view).c_str(), requested.c_str());
     }
-    api<PyErr_Format>(PyExc_ValueError, "reshape() expects a shape of %lld elements for %s, not %s",
-                      static_cast<long long>(count), name_of(view).c_str(), requested.c_str());
-    return nullptr;
+    fail(PyExc_ValueError, "reshape() expects a shape of %lld elements for %s, not %s",
+         static_cast<long long>(count), name_of(view).c_str(), requested.c_str());
   }
   if (count == 0) {
     fill_row_major(result.rank, result.shape, result.strides);
   } else if (!try_restride(layout_of(view), result)) {
     refuse_copy("reshape", "strides that describe the elements in the new shape", view,
                 "Copy it first, with t.copy().reshape(...)");
-    return nullptr;
   }
-  return make_view(object, result).release();
+  return make_view(object, result);
 }
 
 // Computes the layout of the same bits as elements of another size. The last dimension shrinks or
@@ -289,28 +248,26 @@ inline bool try_resize(view_layout& layout, std::int64_t from_bits, std::int64_t
 
 // Raises the reason why try_resize returned false: an exception that names the copy where a copy
 // has the layout, and else ValueError.
-DLBRIDGE_COLD inline void refuse_resize(tensor_view const& view, dtype type,
-                                        std::int64_t to_bits) noexcept {
+[[noreturn]] DLBRIDGE_COLD inline void refuse_resize(tensor_view const& view, dtype type,
+                                                     std::int64_t to_bits) {
   int const last = view.rank() - 1;
-  std::int64_t const from_bits = bits_per_element(view);
   std::int64_t bits = 0;
-  if (last >= 0 && try_multiply(view.extent(last), from_bits, bits) && bits % to_bits == 0) {
+  if (last >= 0 && try_multiply(view.extent(last), bits_per_element(view), bits) &&
+      bits % to_bits == 0) {
     bool const is_adjacent = view.extent(last) == 1 || view.stride(last) == 1;
     refuse_copy("view",
                 is_adjacent ? "strides that are whole numbers of elements of the new dtype"
                             : "elements that are adjacent in the last dimension",
                 view, "Copy it first, with t.copy().view(...)");
-    return;
   }
   report r = refusal(errc::bad_argument,
                      last < 0 ? "a dtype of the same size, as there is no dimension to change"
                               : "a last dimension that holds a whole number of ",
-                     "");
+                     name_of(view).c_str());
   if (last >= 0) {
     append_name(r.expected, type).append(" elements");
   }
-  r.got.append(name_of(view).c_str());
-  set_error(r, "view");
+  fail(r, "view");
 }
 
 // Reads a dtype, also one of the letters of buffers, such as 'B', by which zarr views bytes.
@@ -319,8 +276,8 @@ inline bool read_view_dtype(PyObject* value, dtype& out) noexcept {
   char const* const letter = text != nullptr && *text != '\0' && text[1] == '\0'
                                  ? std::strchr(ndarray_letters, *text)
                                  : nullptr;
-  if (letter != nullptr && ndarray_types.rows[letter - ndarray_letters].type.lanes != 0) {
-    out = dtype(ndarray_types.rows[letter - ndarray_letters].type);
+  if (letter != nullptr && ndarray_types[letter - ndarray_letters].type.lanes != 0) {
+    out = dtype(ndarray_types[letter - ndarray_letters].type);
     return true;
   }
   for (format_row const& each : format_rows) {
@@ -333,51 +290,33 @@ inline bool read_view_dtype(PyObject* value, dtype& out) noexcept {
 }
 
 // view(dtype)
-DLBRIDGE_COLD inline PyObject* view_method(PyObject* object, PyObject* positional,
-                                           PyObject* keywords) noexcept {
+DLBRIDGE_COLD inline ref view_as(PyObject* object, PyObject* positional, PyObject* keywords) {
   char const* accepted[] = {"dtype", nullptr};
   PyObject* argument = nullptr;
   dtype type;
-  if (!api<PyArg_ParseTupleAndKeywords>(positional, keywords, "O:view",
-                                        const_cast<char**>(accepted), &argument) ||
-      !read_view_dtype(argument, type)) {
-    return nullptr;
-  }
+  require(api<PyArg_ParseTupleAndKeywords>(positional, keywords, "O:view",
+                                           const_cast<char**>(accepted), &argument) &&
+          read_view_dtype(argument, type));
   bool const is_padded = has_padded_elements(argument, type);
-  if (PyErr_Occurred() != nullptr) {
-    return nullptr;
-  }
+  require(PyErr_Occurred() == nullptr);
   tensor_view const view = tensor_in(object).view;
   description d = describe_view(view);
-  d.flags &= ~flag_is_copied;
-  d.flags &= is_sub_byte(type) ? d.flags : ~flag_padded;
+  d.flags &= is_sub_byte(type) ? ~flag_is_copied : ~(flag_is_copied | flag_padded);
   d.flags |= is_padded ? flag_padded : 0;
   bool const is_packed = is_sub_byte(type) && (d.flags & flag_padded) == 0;
   std::int64_t const bits = is_packed ? element_bits(type) : element_bytes(type) * 8;
   view_layout layout = layout_of(view);
   if (!try_resize(layout, bits_per_element(view), bits)) {
     refuse_resize(view, type, bits);
-    return nullptr;
   }
-  requirement aligned;
-  aligned.where.type = device_filter::anywhere;
-  aligned.alignment = scalar_alignment(type);
-  bool const is_aligned =
-      aligned.alignment <= scalar_alignment(view.dtype()) || meets(view, aligned);
-  if (!is_aligned) {
+  if (scalar_alignment(type) > scalar_alignment(view.dtype()) && !is_aligned(view, type)) {
     report r = refusal(errc::copy_forbidden, "memory aligned for ", name_of(view).c_str(),
                        "Copy it first, with t.copy().view(...)");
     append_name(r.expected, type);
-    set_error(r, "view");
-    return nullptr;
+    fail(r, "view");
   }
-  auto const rank = static_cast<std::size_t>(layout.rank);
   d.type = type;
-  d.shape = dims::from(layout.shape, rank);
-  d.strides = dims::from(layout.strides, rank);
-  return retyped(object, d).release();
+  describe_layout(d, layout);
+  return retyped(object, d);
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

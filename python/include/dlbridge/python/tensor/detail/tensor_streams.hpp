@@ -9,11 +9,14 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/docstrings.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/tensor/detail/tensor_attributes.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
 #include <dlbridge/stream.hpp>
@@ -38,71 +41,61 @@ DLBRIDGE_COLD inline void be_ready_on(tensor_object& self, stream_ref const& rea
   set_ready(self, ready, owner);
   record_lasting_stream(owning_tensor(self), ready, owner);
 }
-
-// synchronize()
-inline PyObject* synchronize_method(PyObject* object, PyObject*) noexcept {
-  ref const kept = ref::borrow(object);  // another thread may drop the Tensor meanwhile
-  tensor_object const& self = tensor_in(object);
-  if (has_queues(self.view.device()) && !wait_for_queue(self.stream_object)) {
-    return nullptr;
-  }
-  if (!self.stream.is_none() && !succeeded(python::try_host_wait(self.ready_on()), "synchronize")) {
-    return nullptr;
-  }
-  Py_RETURN_NONE;
-}
-
-// record_stream(stream)
-DLBRIDGE_COLD inline PyObject* record_stream_method(PyObject* object, PyObject* stream) noexcept {
-  tensor_object& self = tensor_in(object);
-  device const where = stream_device(self.view.device());
-  stream_ref used = stream_ref::default_of(where);
-  std::int64_t value = 0;
-  if (!choose_stream(stream, where, used, &value)) {
-    return nullptr;
-  }
-  auto* const operation = device_operations::get().record_stream;
-  bool const names_none = value == -1;
-  bool is_recorded = false;
-  {
-    critical_section const section(object);
-    is_recorded = operation != nullptr && !names_none &&
-                  operation(owning_tensor(self), used, stream_owner(stream));
-  }
-  if (!is_recorded) {
-    set_error(names_none
-                  ? refusal(errc::bad_stream, "a stream", "-1, which names none")
-                  : refusal(errc::bad_argument, "memory of a device that dlbridge allocated",
-                            "memory of another owner",
-                            "Order the owner's stream after yours before you drop the tensor, or "
-                            "use the record_stream of its library"),
-              "record_stream");
-    return nullptr;
-  }
-  Py_RETURN_NONE;
-}
-
-// __cuda_stream__(), the protocol of cuda.core for objects with a stream: (version, handle)
-inline PyObject* cuda_stream_method(PyObject* object, PyObject*) noexcept {
-  std::int64_t const handle = protocol_stream(tensor_in(object).ready_on());
-  return api<Py_BuildValue>("(iL)", 0, static_cast<long long>(handle));
-}
-
-// AttributeError for a tensor without a stream of CUDA, so that hasattr returns False.
-DLBRIDGE_LOCAL inline PyObject* get_cuda_stream(PyObject* self, void*) noexcept {
-  static PyMethodDef definition = {"__cuda_stream__", &cuda_stream_method, METH_NOARGS,
-                                   "__cuda_stream__()\n--\n\n"
-                                   "Return (0, handle) of the stream on which the elements are "
-                                   "ready."};
-  tensor_view const& view = tensor_in(self).view;
-  if (runtime_of(view.device()) != runtime_kind::cuda) {
-    api<PyErr_Format>(PyExc_AttributeError, "a tensor %s has no __cuda_stream__",
-                      name_of(view).c_str());
-    return nullptr;
-  }
-  return api<PyCFunction_NewEx>(&definition, self, nullptr);
-}
 }  // namespace detail
 }  // namespace python
 }  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
 }  // namespace dlbridge
+
+namespace core DLBRIDGE_LOCAL {
+// synchronize()
+inline ref synchronize(PyObject* object, PyObject*) {
+  ref const kept = ref::borrow(object);  // another thread may drop the Tensor meanwhile
+  tensor_object const& self = tensor_in(object);
+  require(!has_queues(self.view.device()) || wait_for_queue(self.stream_object));
+  require(self.stream.is_none() ||
+          succeeded(python::try_host_wait(self.ready_on()), "synchronize"));
+  return ref::borrow(Py_None);
+}
+
+// record_stream(stream)
+DLBRIDGE_COLD inline ref record_stream(PyObject* object, PyObject* stream) {
+  tensor_object& self = tensor_in(object);
+  device const where = stream_device(self.view.device());
+  stream_ref used = stream_ref::default_of(where);
+  std::int64_t value = 0;
+  require(choose_stream(stream, where, used, &value));
+  if (value == -1) {
+    fail(refusal(errc::bad_stream, "a stream", "-1, which names none"), "record_stream");
+  }
+  auto* const operation = device_operations::get().record_stream;
+  bool is_recorded = false;
+  {
+    critical_section const section(object);
+    is_recorded =
+        operation != nullptr && operation(owning_tensor(self), used, stream_owner(stream));
+  }
+  if (!is_recorded) {
+    fail(refusal(errc::bad_argument, "memory of a device that dlbridge allocated",
+                 "memory of another owner",
+                 "Order the owner's stream after yours before you drop the tensor, or "
+                 "use the record_stream of its library"),
+         "record_stream");
+  }
+  return ref::borrow(Py_None);
+}
+
+// __cuda_stream__(), the protocol of cuda.core for objects with a stream: (version, handle)
+inline ref version_and_handle(PyObject* object, PyObject*) {
+  std::int64_t const handle = protocol_stream(tensor_in(object).ready_on());
+  return checked(api<Py_BuildValue>("(iL)", 0, static_cast<long long>(handle)));
+}
+DLBRIDGE_LOCAL inline ref cuda_stream(PyObject* self, void*) {
+  static PyMethodDef definition = {"__cuda_stream__", &entry<&version_and_handle>::call,
+                                   METH_NOARGS, doc_of("__cuda_stream__", "Tensor.")};
+  tensor_view const& view = tensor_in(self).view;
+  if (runtime_of(view.device()) != runtime_kind::cuda) {
+    lacks_attribute(view, "__cuda_stream__");
+  }
+  return checked(api<PyCFunction_NewEx>(&definition, self, nullptr));
+}
+}  // namespace core DLBRIDGE_LOCAL

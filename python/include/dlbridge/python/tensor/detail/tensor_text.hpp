@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -12,57 +11,34 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/element_values.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/detail/tensor_values.hpp>
+#include <dlbridge/types/small_floats.hpp>
 #include <dlbridge/view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
-// The bits of the fraction of a float dtype, and its smallest distance of numbers, as the exponent
-// of 2.
-struct float_grid {
-  int fraction;
-  int least;
-};
-constexpr float_grid grid_of_float{23, -149};
-inline float_grid grid_of(dtype type) noexcept {
-  if (type.code == 14) {  // float8_e8m0fnu: powers of two only
-    return {0, -127};
-  }
-  for (float_format const& each : float_formats) {
-    if (each.code == type.code && each.bits == type.bits) {
-      return {each.fraction_bits, 1 - each.bias - each.fraction_bits};
-    }
-  }
-  return type.bits == 32 ? grid_of_float : float_grid{52, -1074};
-}
-
+namespace core DLBRIDGE_LOCAL {
 // The number with the fewest digits that a float dtype rounds to the given number: 0.1 for
 // 0.100000001490116, the float32. Python then shows it with these digits. The formats of ml_dtypes
 // have six digits, as ml_dtypes shows them: in float8_e5m2, 0.8 would be rounded to 0.75. Their
 // whole numbers of at most 24 bits stay as they are.
-inline double fewest_digits(double number, float_grid grid) noexcept {
-  bool const is_small_format = grid.fraction < 10;
+inline double fewest_digits(double number, dtype type) noexcept {
+  bool const is_of_ml_dtypes = type.code != kDLFloat;
   bool const is_short =
-      is_small_format && std::trunc(number) == number && std::fabs(number) <= 1 << 24;
-  if (!std::isfinite(number) || number == 0 || is_short || grid.fraction >= 52) {
+      is_of_ml_dtypes && std::trunc(number) == number && std::fabs(number) <= 1 << 24;
+  if (!std::isfinite(number) || number == 0 || is_short || type.bits == 64) {
     return number;
   }
-  int exponent = 0;
-  bool const is_power = std::fabs(std::frexp(number, &exponent)) == 0.5;
-  // Half the distance to the next number, which is shorter below a power of two.
-  double const distance = std::ldexp(
-      1.0, (std::max)(exponent - 1 - grid.fraction - (is_power ? 1 : 0), grid.least) - 1);
-  for (int digits = is_small_format ? 6 : 1; digits < 17; ++digits) {
+  for (int digits = is_of_ml_dtypes ? 6 : 1; digits < 17; ++digits) {
     char text[40];
     static_cast<void>(std::snprintf(text, sizeof text, "%.*g", digits, number));
     double const candidate = std::strtod(text, nullptr);
-    if (std::fabs(candidate - number) < distance) {
+    float const rounded =
+        type.bits == 16 ? float{float16(candidate)} : static_cast<float>(candidate);
+    if (is_of_ml_dtypes || double{rounded} == number) {
       return candidate;
     }
   }
@@ -70,23 +46,16 @@ inline double fewest_digits(double number, float_grid grid) noexcept {
 }
 
 // A number as repr shows it.
-DLBRIDGE_COLD inline ref shown_value(tensor_view const& view, std::int64_t offset) noexcept {
-  ref value = ref::steal(value_at(view, offset));
+DLBRIDGE_COLD inline ref shown_value(tensor_view const& view, std::int64_t offset) {
+  ref value = value_at(view, offset);
   dtype const type = view.dtype();
-  if (!value) {
-    return value;
-  }
   if (PyFloat_CheckExact(value.get())) {
-    double const number = api<PyFloat_AsDouble>(value.get());
-    if (number == -1.0 && PyErr_Occurred() != nullptr) {
-      return ref();
-    }
-    return ref::steal(PyFloat_FromDouble(fewest_digits(number, grid_of(type))));
+    return to_python(fewest_digits(PyFloat_AS_DOUBLE(value.get()), type));
   }
   if (PyComplex_CheckExact(value.get()) && type.bits == 64) {
     Py_complex const number = reinterpret_cast<PyComplexObject*>(value.get())->cval;
-    return ref::steal(api<PyComplex_FromDoubles>(fewest_digits(number.real, grid_of_float),
-                                                 fewest_digits(number.imag, grid_of_float)));
+    return checked(api<PyComplex_FromDoubles>(fewest_digits(number.real, dtype_of<float>()),
+                                              fewest_digits(number.imag, dtype_of<float>())));
   }
   return value;
 }
@@ -113,29 +82,26 @@ inline bool shows_values(tensor_view const& view) noexcept {
 }
 
 // Nested lists, with Ellipsis for the elements between the first and the last ones.
-DLBRIDGE_COLD inline ref shown_values(tensor_view const& view, int dimension,
-                                      std::int64_t offset) noexcept {
+DLBRIDGE_COLD inline ref shown_values(tensor_view const& view, int dimension, std::int64_t offset) {
   if (dimension == view.rank()) {
     return shown_value(view, offset);
   }
-  ref list = ref::steal(api<PyList_New>(0));
+  ref list = checked(api<PyList_New>(0));
   bool const is_short = is_shortened(view, dimension);
   std::int64_t const extent = view.extent(dimension);
-  for (std::int64_t i = 0; list && i < extent; ++i) {
+  for (std::int64_t i = 0; i < extent; ++i) {
     bool const is_gap = is_short && i == edge;
     std::int64_t const step = wrapping_product(i, view.stride(dimension));
     ref const item =
         is_gap ? ref::borrow(Py_Ellipsis) : shown_values(view, dimension + 1, offset + step);
-    if (!item || api<PyList_Append>(list.get(), item.get()) != 0) {
-      return ref();
-    }
+    require(api<PyList_Append>(list.get(), item.get()) == 0);
     i = is_gap ? extent - edge - 1 : i;
   }
   return list;
 }
 
 // <dlbridge.Tensor float32[2, 3] on cpu, row-major, read-only: [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]>
-DLBRIDGE_COLD inline PyObject* show_tensor(PyObject* self) noexcept {
+DLBRIDGE_COLD inline ref show_tensor(PyObject* self) {
   tensor_view const view = tensor_in(self).view;
   bounded_text<480> text("<dlbridge.Tensor ");
   text.append(name_of(view).c_str());
@@ -150,23 +116,19 @@ DLBRIDGE_COLD inline PyObject* show_tensor(PyObject* self) noexcept {
   }
   text.append(view.read_only() ? ", read-only" : "");
   if (!shows_values(view)) {
-    return api<PyUnicode_FromString>(text.append(">").c_str());
+    return to_python(text.append(">").c_str());
   }
   ref const kept = ref::borrow(self);
-  ref const values = shown_values(view, 0, 0);
-  ref const all = values ? ref::steal(api<PyObject_Repr>(values.get())) : ref();
+  ref const all = checked(api<PyObject_Repr>(shown_values(view, 0, 0).get()));
   ref const shown =
-      all ? ref::steal(api<PyObject_CallMethod>(all.get(), "replace", "ss", "Ellipsis", "..."))
-          : ref();
-  return shown ? api<PyUnicode_FromFormat>("%s: %U>", text.c_str(), shown.get()) : nullptr;
+      checked(api<PyObject_CallMethod>(all.get(), "replace", "ss", "Ellipsis", "..."));
+  return checked(api<PyUnicode_FromFormat>("%s: %U>", text.c_str(), shown.get()));
 }
 
 // _repr_html_(), which notebooks call.
-DLBRIDGE_COLD inline PyObject* html_method(PyObject* object, PyObject*) noexcept {
-  ref const function = import_function("dlbridge.tools.inspection.rendering.html", "tensor_html");
-  return function ? api<PyObject_CallOneArg>(function.get(), object) : nullptr;
+DLBRIDGE_COLD inline ref show_html(PyObject* object, PyObject*) {
+  ref const function =
+      checked(import_function("dlbridge.tools.inspection.rendering.html", "tensor_html"));
+  return checked(api<PyObject_CallOneArg>(function.get(), object));
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

@@ -8,22 +8,22 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
+#include <dlbridge/check.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/layout.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/requirement.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/traits.hpp>
 #include <dlbridge/view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+namespace core DLBRIDGE_LOCAL {
 // The owner that a view holds: that of the Tensor or, if the Tensor is itself a view, that of the
 // first one. Views of views thereby form no chain. Throws.
 inline shared_tensor first_owner(tensor_object& self) {
@@ -33,13 +33,11 @@ inline shared_tensor first_owner(tensor_object& self) {
 }
 
 // Another Tensor on the same memory under another description. The elements are ready on the same
-// stream if the device is the same. Empty, with an exception set, on failure.
-DLBRIDGE_COLD inline ref retyped(PyObject* object, description const& d) noexcept {
+// stream if the device is the same. Throws.
+DLBRIDGE_COLD inline ref retyped(PyObject* object, description const& d) {
   tensor_object& self = tensor_in(object);
-  managed_tensor tensor;
-  bool const done = guarded([&] { tensor = build_on(first_owner(self), d); });
-  ref result = done ? new_tensor(Py_TYPE(object), std::move(tensor)) : ref();
-  if (result && d.device == self.view.device()) {
+  ref result = checked(new_tensor(Py_TYPE(object), build_on(first_owner(self), d)));
+  if (d.device == self.view.device()) {
     tensor_object& view = tensor_in(result.get());
     view.stream = self.stream;
     Py_XINCREF(self.stream_object);
@@ -62,6 +60,11 @@ struct view_layout {
   }
 };
 
+inline void describe_layout(description& d, view_layout const& layout) {
+  auto const rank = static_cast<std::size_t>(layout.rank);
+  d.shape = dims::from(layout.shape, rank);
+  d.strides = dims::from(layout.strides, rank);
+}
 inline view_layout layout_of(tensor_view const& view) noexcept {
   view_layout layout;
   layout.rank = view.rank();
@@ -88,6 +91,14 @@ inline std::size_t scalar_alignment(dtype type) noexcept {
   return bytes > 0 && (bytes & (bytes - 1)) == 0 ? static_cast<std::size_t>(bytes) : 1;
 }
 
+// Whether the address of a tensor is a multiple of the size of a number of a dtype.
+inline bool is_aligned(tensor_view const& view, dtype type) noexcept {
+  requirement aligned;
+  aligned.where.type = device_filter::anywhere;
+  aligned.alignment = scalar_alignment(type);
+  return meets(view, aligned);
+}
+
 // Moves the first element of a description by bytes.
 inline void move_first(description& d, std::int64_t bytes) noexcept {
   if (has_address(d.device) && !keeps_data(d.device)) {
@@ -99,14 +110,12 @@ inline void move_first(description& d, std::int64_t bytes) noexcept {
 }
 
 // A view of a Tensor with another layout. It keeps the memory, the stream and the flags, except
-// that which marks a copy, as the view is not the only owner. Empty, with an exception set, on
-// failure: a packed element that begins inside a byte, or no memory.
-inline ref make_view(PyObject* object, view_layout const& layout) noexcept {
+// that which marks a copy, as the view is not the only owner. Throws, also for a packed element
+// that begins inside a byte.
+inline ref make_view(PyObject* object, view_layout const& layout) {
   tensor_view const& view = tensor_in(object).view;
   description d = describe_view(view);
-  auto const rank = static_cast<std::size_t>(layout.rank);
-  d.shape = dims::from(layout.shape, rank);
-  d.strides = dims::from(layout.strides, rank);
+  describe_layout(d, layout);
   d.flags &= ~flag_is_copied;
   bool const is_empty = count_of(layout.rank, layout.shape) == 0;
   std::int64_t const bits = is_empty ? 0 : wrapping_product(layout.offset, bits_per_element(view));
@@ -114,13 +123,9 @@ inline ref make_view(PyObject* object, view_layout const& layout) noexcept {
     report r = refusal(errc::layout_mismatch, "a view that begins at a byte", "element ",
                        "Packed elements share bytes; unpack them with their library first");
     r.got.append(layout.offset).append(" of ").append(name_of(view).c_str()).append(", packed");
-    set_error(r);
-    return ref();
+    fail(r);
   }
   move_first(d, bits / 8);
   return retyped(object, d);
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace core DLBRIDGE_LOCAL

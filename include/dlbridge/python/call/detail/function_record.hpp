@@ -1,0 +1,131 @@
+// function_record: the name, the parameters, the result library and the flags of one C++ function
+// that def bound.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/python/api.hpp>
+#include <dlbridge/python/call/returns.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/interpreter.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+namespace python {
+
+class active_call;
+class refusals;
+
+/// Which arguments a parameter takes: one, or all further ones by position or by keyword.
+enum class parameter_kind : unsigned char { one, args, kwargs };
+
+/// One parameter of a C++ function.
+struct parameter_record {
+  parameter_kind kind = parameter_kind::one;
+  bool refuses_none = false;  ///< a tensor or a container of tensors, which is never None
+  bool has_default = false;
+  std::string name{};  ///< empty if it has none
+};
+
+/// The properties of one C++ function that def or def_fast bound. Its Python function owns them.
+/// @par Thread and GIL
+/// The caller of every member holds the GIL.
+struct function_record {
+  /// @param function_name the name in messages
+  explicit function_record(char const* function_name) : name(function_name) {}
+  function_record(function_record const&) = delete;
+  function_record& operator=(function_record const&) = delete;
+  virtual ~function_record() = default;
+
+  std::string name;
+  returns results{};  // its extras `returns` and `narrow`
+  std::unique_ptr<parameter_record[]> parameters{};
+  std::size_t parameter_count = 0;
+  std::size_t positional = 0;       // the number of parameters that positional arguments fill
+  std::size_t positional_only = 0;  // the number of those that keywords do not
+  bool takes_args = false;
+  bool takes_kwargs = false;
+  bool is_method = false;    // the first parameter is the object
+  bool is_operator = false;  // a refusal is NotImplemented
+
+  /// Adds the reasons why the function refuses the arguments of a call.
+  void (*explain)(function_record const& self, active_call& call, refusals& reasons) = nullptr;
+
+  function_record* older = nullptr;  // in a record_list
+
+  /// Makes room for the parameters.
+  void set_parameter_count(std::size_t count) {
+    parameters = std::make_unique<parameter_record[]>(count);
+    parameter_count = count;
+  }
+
+  /// @return the name of parameter i in messages, or null
+  char const* name_of(std::size_t i) const noexcept {
+    return parameters[i].name.empty() ? nullptr : parameters[i].name.c_str();
+  }
+  /// @return the position of parameter i in messages, in which the object of a method has none
+  int position(std::size_t i) const noexcept { return static_cast<int>(i) + (is_method ? 0 : 1); }
+
+  /// Writes what the extras of def say of the next parameter.
+  /// @param i the parameter
+  /// @param states_none whether they say that the argument may be None
+  /// @throws python_error that owns a TypeError for a parameter that refuses None
+  void describe_parameter(std::size_t i, char const* parameter, bool has_default,
+                          bool states_none) {
+    parameters[i].name = parameter != nullptr ? parameter : "";
+    parameters[i].has_default = has_default;
+    if (states_none && parameters[i].refuses_none) {
+      api<PyErr_Format>(PyExc_TypeError,
+                        "dlbridge: the binding of %s() states that argument '%s' may be None, "
+                        "which its type refuses. Write std::optional of the type",
+                        name.c_str(), parameters[i].name.c_str());
+      throw python_error();
+    }
+  }
+};
+
+/// The records of the functions that one binding library calls, in which a refused call finds those
+/// of its overloads. Without the GIL, a module may be imported, and a function deleted, while
+/// another thread looks for a record.
+class record_list {
+ public:
+  void add(function_record& record) {
+    std::lock_guard<std::mutex> const guard(access_);
+    record.older = std::exchange(newest_, &record);
+  }
+  /// Removes a record, if it was added.
+  void remove(function_record const& record) {
+    std::lock_guard<std::mutex> const guard(access_);
+    function_record** link = &newest_;
+    while (*link != nullptr && *link != &record) {
+      link = &(*link)->older;
+    }
+    if (*link != nullptr) {
+      *link = record.older;
+    }
+  }
+  /// @return the newest record that passes a test, or null
+  template <class Test>
+  function_record* find(Test test) {
+    std::lock_guard<std::mutex> const guard(access_);
+    function_record* each = newest_;
+    while (each != nullptr && !test(*each)) {
+      each = each->older;
+    }
+    return each;
+  }
+
+ private:
+  std::mutex access_{};
+  function_record* newest_ = nullptr;
+};
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
+}  // namespace dlbridge

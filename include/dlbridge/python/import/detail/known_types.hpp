@@ -1,0 +1,248 @@
+// known_types: what dlbridge knows of the types of libraries: which arrays never change; the
+// properties of an object, such as requires_grad, for which its library's __dlpack__ refuses a
+// tensor that its exchange table exports, and how they are read; where the current stream is.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include <dlbridge/builder.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/managed.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/thread_exit.hpp>
+#include <dlbridge/view.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+namespace python {
+namespace detail {
+/// One property of an object of a library: an attribute, or a method without arguments.
+struct property_test {
+  PyObject* names::* attribute = nullptr;
+  bool is_method = false;
+  bool usual = false;  ///< the value with which the table exports the tensor as __dlpack__ does
+  /// The refusal of the other value, where __dlpack__ too would export a wrong tensor. Null where
+  /// __dlpack__ refuses the tensor itself.
+  char const* expected = nullptr;
+  char const* got = nullptr;
+  char const* advice = nullptr;
+};
+
+/// A type of a library. The facts hold for derived classes, too.
+struct known_type {
+  char const* module;
+  char const* type;
+  /// Its __dlpack_device__ takes about as long as __dlpack__, and its objects are usually on the
+  /// CPU, where no stream is passed: the tensor tells the device sooner.
+  bool is_mostly_host = false;
+  /// The library promises that its arrays never change: they are read-only, whatever their capsules
+  /// state. It hands out legacy structs of them, which have no flag for that.
+  bool is_immutable = false;
+  /// The function of the library that returns the current stream of the device whose ordinal is
+  /// passed, for a type without an exchange table; or null.
+  char const* stream_module = nullptr;
+  char const* stream_function = nullptr;
+  char const* recorded = nullptr;    ///< the refusal to write where the library records gradients
+  char const* unrecorded = nullptr;  ///< how the caller passes a tensor for which it does not
+  /// Null, or the properties. The first has a refusal, and the second matters for the table alone:
+  /// it states whether the library records gradients.
+  property_test const* tests = nullptr;
+};
+
+DLBRIDGE_LOCAL inline constexpr property_test torch_tests[] = {
+    {&names::is_neg, true, false, "a tensor whose memory holds its values",
+     "a PyTorch tensor that is negated lazily, whose memory has the opposite sign",
+     "Call its resolve_neg() first"},
+    {&names::requires_grad, false, false}};
+DLBRIDGE_LOCAL inline constexpr property_test paddle_tests[] = {
+    {&names::is_sparse, true, false}, {&names::stop_gradient, false, true}};
+
+DLBRIDGE_LOCAL inline constexpr known_type known_types[] = {
+    {"numpy", "ndarray", true},
+    {"jaxlib._jax", "ArrayImpl", true, true},
+    {"jaxlib.xla_extension", "ArrayImpl", true, true},
+    {"tensorflow.python.framework.ops", "EagerTensor", true, true},
+    {"tvm_ffi.core", "Tensor", true},
+    {"cupy", "ndarray", false, false, "cupy.cuda", "get_current_stream"},
+    {"torch", "Tensor", false, false, "torch.cuda", "current_stream",
+     "a PyTorch tensor that requires a gradient while gradients are enabled",
+     "Call the function under torch.no_grad(), or pass x.detach()", torch_tests},
+    {"paddle", "Tensor", false, false, nullptr, nullptr,
+     "a Paddle tensor with stop_gradient=False while gradients are enabled",
+     "Call the function under paddle.no_grad(), or pass x.detach()", paddle_tests},
+};
+
+// Whether a class has this name in this module.
+inline bool is_named(PyTypeObject* type, char const* module, char const* name) noexcept {
+  char const* const dotted = type->tp_name;  // with the module where the type is static
+  char const* const dot = std::strrchr(dotted, '.');
+  if (std::strcmp(dot != nullptr ? dot + 1 : dotted, name) != 0) {
+    return false;
+  }
+  ref const stored = type_attribute(type, names::get().module);
+  if (stored && PyUnicode_Check(stored.get())) {
+    return PyUnicode_CompareWithASCIIString(stored.get(), module) == 0;
+  }
+  std::size_t const length = std::strlen(module);
+  return std::strncmp(dotted, module, length) == 0 && dotted + length == dot;
+}
+
+/// The row of a type, or of one from which it is derived; null for most types. No Python code runs.
+DLBRIDGE_COLD inline known_type const* find_known_type(PyTypeObject* type) noexcept {
+  ref const classes = classes_of(type);
+  for (known_type const& each : known_types) {
+    for (Py_ssize_t i = 0; classes && i < PyTuple_GET_SIZE(classes.get()); ++i) {
+      auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes.get(), i));
+      if (is_named(base, each.module, each.type)) {
+        return &each;
+      }
+    }
+  }
+  return nullptr;
+}
+
+// The owner of a tensor that as_immutable returned.
+struct immutable_array {
+  managed_tensor imported;
+};
+
+/// Marks a tensor as read-only: most of these libraries export legacy structs, which have no flag.
+/// @return a tensor on the same memory; empty, with an exception set, when there is no memory.
+/// @par Ownership
+/// Takes m; on failure m is freed.
+DLBRIDGE_COLD inline managed_tensor as_immutable(managed_tensor m) noexcept {
+  managed_tensor marked;
+  guarded([&] {
+    description d = describe_view(m.view());
+    d.flags |= flag_read_only;
+    marked = build_on(immutable_array{std::move(m)}, d);
+  });
+  return marked;
+}
+
+/// The tensor as the library exported it, or null for one that as_immutable did not return. The
+/// library hands out legacy structs of such a tensor, and so may dlbridge.
+inline managed_tensor const* find_immutable(managed_tensor const& m) noexcept {
+  immutable_array const* const owner = dlbridge::detail::find_owner<immutable_array>(m);
+  return owner != nullptr ? &owner->imported : nullptr;
+}
+
+/// How a property is read: by the C function of its descriptor, or, where both are null, by an
+/// attribute that is looked up, which costs more than the export of a tensor. The functions belong
+/// to the module that defines the type, and outlive a change of the type.
+struct property_reader {
+  PyCFunction method = nullptr;
+  getter property = nullptr;
+  void* closure = nullptr;
+};
+
+// The C function that reads a property of the objects of a type. None for a type with a lookup of
+// its own, for an attribute that Python code defines, and for a descriptor of another type: only a
+// call of the descriptor itself checks the type of the object. No Python code runs.
+DLBRIDGE_COLD inline property_reader find_reader(PyTypeObject* type,
+                                                 property_test const& test) noexcept {
+  property_reader reader;
+  ref const attribute = type_attribute(type, names::get().*test.attribute);
+  if (!attribute || type->tp_getattro != &PyObject_GenericGetAttr) {
+    return reader;
+  }
+  auto const serves = [&](PyTypeObject* kind) {
+    return Py_TYPE(attribute.get()) == kind &&
+           api<PyType_IsSubtype>(
+               type, reinterpret_cast<PyDescrObject const*>(attribute.get())->d_type) != 0;
+  };
+  if (test.is_method && serves(&PyMethodDescr_Type)) {
+    PyMethodDef const& method = *reinterpret_cast<PyMethodDescrObject*>(attribute.get())->d_method;
+    reader.method = method.ml_flags == METH_NOARGS ? method.ml_meth : nullptr;
+  } else if (!test.is_method && serves(&PyGetSetDescr_Type)) {
+    PyGetSetDef const& property =
+        *reinterpret_cast<PyGetSetDescrObject*>(attribute.get())->d_getset;
+    reader.property = property.get;
+    reader.closure = property.closure;
+  }
+  return reader;
+}
+
+/// The properties of the objects of one type, and how they are read. None for most types.
+struct property_tests {
+  known_type const* row = nullptr;
+  property_reader readers[2];
+
+  explicit operator bool() const noexcept { return row != nullptr && row->tests != nullptr; }
+};
+
+/// The import for which properties are tested: by the table, all of them; by `__dlpack__`, those
+/// with a refusal.
+enum class import_path { table, protocol };
+
+// Reads one property. Returns an empty reference with an exception set on failure.
+inline ref read_property(PyObject* object, property_test const& test,
+                         property_reader const& by) noexcept {
+  if (by.property != nullptr || by.method != nullptr) {
+    return ref::steal(dlbridge::detail::call_guarded([&] {
+      return by.property != nullptr ? by.property(object, by.closure) : by.method(object, nullptr);
+    }));
+  }
+  PyObject* const name = names::get().*test.attribute;
+  return ref::steal(test.is_method ? api<PyObject_CallMethodNoArgs>(object, name)
+                                   : api<PyObject_GetAttr>(object, name));
+}
+
+/// Tests the properties of an object.
+/// @param tests of the present type of the object; a copy, as reading a property may run Python
+///   code, which may replace the entry of the cache.
+/// @return whether the object may be imported that way. If not, an exception is set, BufferError or
+///   one that is not suppressible; or none, where __dlpack__ is to be called in place of the table.
+/// @par Thread and GIL
+/// The caller holds the GIL. Python code may run.
+inline bool pass_tests(property_tests const tests, PyObject* object, import_path path) noexcept {
+  for (int i = 0; i < 2; ++i) {
+    property_test const& each = tests.row->tests[i];
+    if (path == import_path::protocol && each.expected == nullptr) {
+      continue;
+    }
+    ref const value = read_property(object, each, tests.readers[i]);
+    if (!value) {  // __dlpack__ states the reason
+      return suppress_exception() && path == import_path::protocol;
+    }
+    if (value.get() != (each.usual ? Py_True : Py_False)) {
+      if (each.expected != nullptr) {
+        set_error(refusal(errc::producer_failed, each.expected, each.got, each.advice));
+      }
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Whether the library of a tensor records operations on it for a gradient, which would be wrong
+/// after a function wrote to the memory: no library notices that.
+/// @param tests as for pass_tests.
+/// @return true with an exception set: BufferError, or one that is not suppressible.
+/// @par Thread and GIL
+/// The caller holds the GIL. Python code may run.
+inline bool is_recorded(property_tests const tests, PyObject* object) noexcept {
+  property_test const& gradient = tests.row->tests[1];
+  ref const value = read_property(object, gradient, tests.readers[1]);
+  if (value.get() == (gradient.usual ? Py_True : Py_False)) {
+    return false;
+  }
+  ref const is_enabled = value ? import_function(tests.row->module, "is_grad_enabled") : ref();
+  ref const enabled = is_enabled ? ref::steal(api<PyObject_CallNoArgs>(is_enabled.get())) : ref();
+  if (enabled.get() != Py_True) {
+    return !suppress_exception();
+  }
+  set_error(refusal(errc::read_only, "a tensor to which the function may write",
+                    tests.row->recorded, tests.row->unrecorded));
+  return true;
+}
+}  // namespace detail
+}  // namespace python
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
+}  // namespace dlbridge
