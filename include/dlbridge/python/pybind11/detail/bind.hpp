@@ -67,6 +67,9 @@ py::object make_function(Callee callee, char const* name, std::string const& dis
 template <class Scope, class Callee, class... Extra>
 void bind(Scope& scope, char const* name, Callee callee, std::string const& display_name,
           Extra const&... extra) {
+  // Here as well: compilers then print one line less for a function that does not fit.
+  using signature = typename binding::call_signature<Callee>::signature;
+  binding::require_signature<library, (is_releasing<Extra> || ...), signature>();
   scope.attr(name) =
       make_function(std::move(callee), name, display_name, sibling_in(scope, name), extra...);
   // As in Python, a class that defines __eq__ and no __hash__ is not hashable.
