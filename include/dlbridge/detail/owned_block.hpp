@@ -98,7 +98,8 @@ struct owned_block {
     if (used != nullptr) {
       return used;
     }
-    bytes = (std::max)(bytes, Pool::bytes);
+    constexpr std::size_t least = Pool::bytes;  // std::max would refer to the member itself
+    bytes = (std::max)(bytes, least);
     if constexpr (is_over_aligned()) {
       return ::operator new(bytes, std::align_val_t{alignof(owned_block)}, std::nothrow);
     } else {
