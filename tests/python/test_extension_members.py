@@ -255,15 +255,6 @@ def test_accepted_calls_with_every_kind_of_argument() -> None:
     assert members.no_conversion(VECTOR, True) is True
 
 
-def test_an_exception_of_a_conversion_ends_the_call() -> None:
-    class Interrupts:
-        def __index__(self) -> int:
-            raise KeyboardInterrupt
-
-    with pytest.raises((KeyboardInterrupt, TypeError)):
-        members.numbered(VECTOR, Interrupts())
-
-
 @pytest.mark.parametrize(
     "call",
     [

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The shape stands before the constraints, also of a parameter.
-// lines: 80
+// lines: 40
 // says: the second template argument is shape<...> or dynamic_rank. Write
 #include <dlbridge/pybind11.hpp>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The parameters of a lambda whose body does not compile cannot be read; none of them is auto.
-// lines: 60
 // says: if the compiler reports an error inside a lambda above, correct that one instead
 #include <dlbridge/pybind11.hpp>
 

@@ -18,12 +18,12 @@
 #include <dlbridge/python/call/detail/accept.hpp>
 #include <dlbridge/python/call/detail/active_call.hpp>
 #include <dlbridge/python/call/detail/bind_arguments.hpp>
-#include <dlbridge/python/call/detail/element_kinds.hpp>
+#include <dlbridge/python/call/detail/elements/element_kinds.hpp>
+#include <dlbridge/python/call/detail/elements/scalar.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
 #include <dlbridge/python/call/detail/named_extents.hpp>
 #include <dlbridge/python/call/detail/record_owner.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
-#include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/detail/signature.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>

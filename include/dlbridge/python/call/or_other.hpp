@@ -9,9 +9,9 @@
 
 #include <dlbridge/copy.hpp>
 #include <dlbridge/managed.hpp>
+#include <dlbridge/python/call/detail/elements/number_lists.hpp>
+#include <dlbridge/python/call/detail/elements/scalar.hpp>
 #include <dlbridge/python/call/detail/literal_text.hpp>
-#include <dlbridge/python/call/detail/number_lists.hpp>
-#include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/error.hpp>

@@ -1,6 +1,5 @@
-// accept_arguments: decides whether a C++ function takes the arguments of a call, once each is
-// loaded; set_reasons: states why it does not.
-// SPDX-License-Identifier: BSD-3-Clause
+// argument_check: decides whether a C++ function takes the arguments of a call, once each is
+// loaded; set_reasons: states why it does not. SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

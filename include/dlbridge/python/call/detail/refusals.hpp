@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <dlbridge/error.hpp>
-#include <dlbridge/python/call/detail/element_refusal.hpp>
+#include <dlbridge/python/call/detail/elements/element_refusal.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>

@@ -1,4 +1,4 @@
-// type_facts: what one Python type offers to a consumer, and how that is looked up.
+// type_entry: what one Python type offers to a consumer, and how that is looked up.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

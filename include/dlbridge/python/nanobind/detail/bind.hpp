@@ -14,11 +14,11 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/api.hpp>
-#include <dlbridge/python/call/detail/as_function.hpp>
-#include <dlbridge/python/call/detail/bound_function.hpp>
-#include <dlbridge/python/call/detail/describe_parameters.hpp>
-#include <dlbridge/python/call/detail/parameter_types.hpp>
-#include <dlbridge/python/call/detail/signature_rules.hpp>
+#include <dlbridge/python/call/detail/binding/as_function.hpp>
+#include <dlbridge/python/call/detail/binding/bound_function.hpp>
+#include <dlbridge/python/call/detail/binding/describe_parameters.hpp>
+#include <dlbridge/python/call/detail/binding/parameter_types.hpp>
+#include <dlbridge/python/call/detail/binding/signature_rules.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -44,7 +44,7 @@ template <class Callee, class... Extra>
 auto make_body(Callee callee, std::string const& display_name, bool is_method,
                Extra const&... extra) {
   using signature = typename binding::call_signature<Callee>::signature;
-  binding::require_signature<library, (is_releasing<Extra> || ...), signature>();
+  binding::require_signature<library, (guard_traits<Extra>::releases_gil || ...), signature>();
   auto owner = std::make_unique<python_function>(display_name.c_str());
   python_function& record = *owner;
   if (!python::names::prepare()) {
@@ -55,8 +55,7 @@ auto make_body(Callee callee, std::string const& display_name, bool is_method,
   constexpr std::size_t named = (std::size_t{is_argument<Extra>} + ... + 0);
   [[maybe_unused]] std::size_t next = is_method && named < record.parameter_count ? 1 : 0;
   throwing_pending([&] { (add_extra(record, next, extra), ...); });
-  using function =
-      binding::bound_function<library, Callee, typename guard_of<Extra...>::type, signature>;
+  using function = binding::bound_function<library, Callee, guard_of<Extra...>, signature>;
   python_function::records().add(record);
   return made_body<function>{function(std::move(callee), std::move(owner)), record};
 }

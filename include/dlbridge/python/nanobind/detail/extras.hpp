@@ -9,10 +9,10 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/python/call/detail/binding/call_guards.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
 #include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/call/returns.hpp>
-#include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/nanobind/detail/private_names.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 
@@ -21,33 +21,10 @@ inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
 namespace on_nanobind {
 
-// The extras of def that it applies itself: call_guard around the C++ function alone, and returns.
 template <class... Extra>
-struct guard_of {
-  struct type {};
-};
-template <class... Guards, class... Others>
-struct guard_of<nb::call_guard<Guards...>, Others...> {
-  // gil_release for gil_scoped_release, whose destructor ends the process when CPython up to 3.13
-  // unwinds a thread at its end.
-  using type =
-      typename nb::call_guard<std::conditional_t<std::is_same_v<Guards, nb::gil_scoped_release>,
-                                                 gil_release, Guards>...>::type;
-};
-template <class Other, class... Others>
-struct guard_of<Other, Others...> : guard_of<Others...> {};
-
+using guard_of = typename binding::guard_of<nb::call_guard, nb::gil_scoped_release, Extra...>::type;
 template <class Extra>
-constexpr bool is_guard = false;
-template <class... Guards>
-constexpr bool is_guard<nb::call_guard<Guards...>> = true;
-template <class Extra>
-constexpr bool is_releasing = false;
-template <class... Guards>
-constexpr bool is_releasing<nb::call_guard<Guards...>> =
-    ((std::is_base_of_v<nb::gil_scoped_release, Guards> ||
-      std::is_base_of_v<gil_release, Guards>) ||
-     ...);
+using guard_traits = binding::guard_traits<nb::call_guard, nb::gil_scoped_release, Extra>;
 
 // Whether an extra is an nb::arg, and whether that has a default value.
 template <class Extra, class = void>
@@ -64,7 +41,7 @@ constexpr bool has_default<Extra, std::void_t<decltype(std::declval<Extra const&
 // An extra as nanobind receives it, which passes over nullptr.
 template <class Extra>
 decltype(auto) passed_extra(Extra const& extra) {
-  if constexpr (is_guard<Extra> || detail::is_own_extra<Extra>()) {
+  if constexpr (guard_traits<Extra>::is_guard || detail::is_own_extra<Extra>()) {
     return nullptr;
   } else {
     return (extra);

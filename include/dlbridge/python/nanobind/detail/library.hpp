@@ -14,8 +14,8 @@
 #include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/container_result.hpp>
 #include <dlbridge/python/call/detail/active_call.hpp>
-#include <dlbridge/python/call/detail/element_kinds.hpp>
-#include <dlbridge/python/call/detail/parameter_types.hpp>
+#include <dlbridge/python/call/detail/binding/parameter_types.hpp>
+#include <dlbridge/python/call/detail/elements/element_kinds.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/nanobind/casters.hpp>

@@ -15,7 +15,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/detail/active_call.hpp>
-#include <dlbridge/python/call/detail/explanation.hpp>
+#include <dlbridge/python/call/detail/binding/explanation.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>

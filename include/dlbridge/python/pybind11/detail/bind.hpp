@@ -12,10 +12,10 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/detail/as_function.hpp>
-#include <dlbridge/python/call/detail/bound_function.hpp>
-#include <dlbridge/python/call/detail/describe_parameters.hpp>
-#include <dlbridge/python/call/detail/signature_rules.hpp>
+#include <dlbridge/python/call/detail/binding/as_function.hpp>
+#include <dlbridge/python/call/detail/binding/bound_function.hpp>
+#include <dlbridge/python/call/detail/binding/describe_parameters.hpp>
+#include <dlbridge/python/call/detail/binding/signature_rules.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/interpreter.hpp>
@@ -45,7 +45,7 @@ template <class Callee, class... Extra>
 py::object make_function(Callee callee, char const* name, std::string const& display_name,
                          py::handle sibling, Extra const&... extra) {
   using signature = typename binding::call_signature<Callee>::signature;
-  binding::require_signature<library, (is_releasing<Extra> || ...), signature>();
+  binding::require_signature<library, (guard_traits<Extra>::releases_gil || ...), signature>();
   auto owner = std::make_unique<python_function>(display_name.c_str());
   python_function& record = *owner;
   if (!names::prepare()) {
@@ -55,8 +55,7 @@ py::object make_function(Callee callee, char const* name, std::string const& dis
   binding::describe_parameters<library>(record, static_cast<signature*>(nullptr));
   [[maybe_unused]] std::size_t next = record.is_method ? 1 : 0;
   throwing_pending([&] { (add_extra(record, next, extra), ...); });
-  using function =
-      binding::bound_function<library, Callee, typename guard_of<Extra...>::type, signature>;
+  using function = binding::bound_function<library, Callee, guard_of<Extra...>, signature>;
   py::object made = py::cpp_function(function(std::move(callee), std::move(owner)), py::name(name),
                                      py::sibling(sibling), passed_extra(name, extra)...);
   return make_python_function(std::move(made), name, record,
@@ -69,7 +68,7 @@ void bind(Scope& scope, char const* name, Callee callee, std::string const& disp
           Extra const&... extra) {
   // Here as well: compilers then print one line less for a function that does not fit.
   using signature = typename binding::call_signature<Callee>::signature;
-  binding::require_signature<library, (is_releasing<Extra> || ...), signature>();
+  binding::require_signature<library, (guard_traits<Extra>::releases_gil || ...), signature>();
   scope.attr(name) =
       make_function(std::move(callee), name, display_name, sibling_in(scope, name), extra...);
   // As in Python, a class that defines __eq__ and no __hash__ is not hashable.

@@ -1,5 +1,6 @@
 // import_directly: imports an ndarray or a Tensor without a call of its producer, and other objects
-// by their exchange table. SPDX-License-Identifier: BSD-3-Clause
+// by their exchange table.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

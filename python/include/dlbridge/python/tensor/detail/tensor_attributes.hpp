@@ -1,4 +1,4 @@
-// get_shape and others: compute the attributes of Tensor that its description states.
+// shape_of and others: compute the attributes of Tensor that its description states.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

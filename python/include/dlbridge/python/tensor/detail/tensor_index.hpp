@@ -1,4 +1,4 @@
-// tensor_length, tensor_at, tensor_subscript: implement len, indexing and iteration of a Tensor.
+// tensor_length, item_at, subscript: implement len, indexing and iteration of a Tensor.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

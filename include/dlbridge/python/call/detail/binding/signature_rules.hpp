@@ -6,8 +6,8 @@
 #include <type_traits>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/detail/element_kinds.hpp>
-#include <dlbridge/python/call/detail/parameter_types.hpp>
+#include <dlbridge/python/call/detail/binding/parameter_types.hpp>
+#include <dlbridge/python/call/detail/elements/element_kinds.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/view.hpp>
 

@@ -10,7 +10,7 @@
 #include <dlbridge/python/call/container_argument.hpp>
 #include <dlbridge/python/call/detail/accept.hpp>
 #include <dlbridge/python/call/detail/active_call.hpp>
-#include <dlbridge/python/call/detail/element_kinds.hpp>
+#include <dlbridge/python/call/detail/elements/element_kinds.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/member_view.hpp>
 #include <dlbridge/python/call/parameter.hpp>

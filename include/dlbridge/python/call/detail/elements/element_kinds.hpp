@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <dlbridge/python/call/detail/scalar.hpp>
+#include <dlbridge/python/call/detail/elements/scalar.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/traits.hpp>
 

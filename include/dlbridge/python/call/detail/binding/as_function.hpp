@@ -52,26 +52,19 @@ template <class Result, class Class, class... Parameters>
 struct function_traits<Result (Class::*)(Parameters...) const & noexcept>
     : function_traits<Result (Class::*)(Parameters...) const> {};
 
-// The pointer to the one operator() of a function object, whose parameters are known.
+// Whether the parameters of a function or a function object are known: of the latter, by its one
+// operator().
 template <class F, class = void>
-struct call_operator {
-  static_assert(
-      sizeof(F) == 0,
-      "dlbridge: def cannot read the parameter types of the one operator() of this function "
-      "object. State them instead of auto; if the compiler reports an error inside a lambda above, "
-      "correct that one instead");
-  using type = void (*)();  // so that no further error follows
-};
+constexpr bool has_signature = !std::is_class_v<F>;
 template <class F>
-struct call_operator<F, std::void_t<decltype(&F::operator())>> {
-  using type = decltype(&F::operator());
-};
+constexpr bool has_signature<F, std::void_t<decltype(&F::operator())>> = true;
 
 // The signature of a function or a function object, Result(Parameters...).
-template <class F, bool IsObject = std::is_class_v<F>>
+template <class F, class = void>
 struct call_signature : function_traits<F> {};
 template <class F>
-struct call_signature<F, true> : function_traits<typename call_operator<F>::type> {};
+struct call_signature<F, std::void_t<decltype(&F::operator())>>
+    : function_traits<decltype(&F::operator())> {};
 
 // A function object that calls a member function of Self.
 template <class Self, class Result, class... Parameters, class Member>
@@ -92,8 +85,15 @@ auto as_function(F function) {
     using own = std::conditional_t<std::is_const_v<object>, Bound const, Bound>;
     using self = std::conditional_t<std::is_base_of_v<object, Bound>, own, object>;
     return method_call<self>(function, static_cast<typename traits::signature*>(nullptr));
-  } else {
+  } else if constexpr (has_signature<F>) {
     return function;
+  } else {
+    static_assert(
+        has_signature<F>,
+        "dlbridge: def cannot read the parameter types of the one operator() of this function "
+        "object. State them instead of auto; if the compiler reports an error inside a lambda "
+        "above, correct that one instead");
+    return [] {};  // so that no further error follows
   }
 }
 

@@ -10,7 +10,7 @@
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/layout.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/python/call/detail/scalar.hpp>
+#include <dlbridge/python/call/detail/elements/scalar.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/interpreter.hpp>

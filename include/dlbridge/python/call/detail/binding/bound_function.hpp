@@ -15,8 +15,8 @@
 #include <dlbridge/python/call/detail/accept.hpp>
 #include <dlbridge/python/call/detail/active_call.hpp>
 #include <dlbridge/python/call/detail/bind_arguments.hpp>
+#include <dlbridge/python/call/detail/binding/parameter_types.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
-#include <dlbridge/python/call/detail/parameter_types.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>

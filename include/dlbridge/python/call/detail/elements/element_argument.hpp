@@ -12,9 +12,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <dlbridge/python/call/detail/element_kinds.hpp>
-#include <dlbridge/python/call/detail/element_refusal.hpp>
-#include <dlbridge/python/call/detail/scalar.hpp>
+#include <dlbridge/python/call/detail/elements/element_kinds.hpp>
+#include <dlbridge/python/call/detail/elements/element_refusal.hpp>
+#include <dlbridge/python/call/detail/elements/scalar.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>

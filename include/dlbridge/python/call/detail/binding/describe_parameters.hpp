@@ -7,9 +7,9 @@
 #include <type_traits>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/detail/element_kinds.hpp>
+#include <dlbridge/python/call/detail/binding/parameter_types.hpp>
+#include <dlbridge/python/call/detail/elements/element_kinds.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
-#include <dlbridge/python/call/detail/parameter_types.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
@@ -47,17 +47,6 @@ void describe_parameters(function_record& record, Result (*)(Parameters...)) {
        is_imported<Library, Parameters> && !accepts_none<std::decay_t<Parameters>>}...,
       {}};
   describe_parameters(record, all, sizeof...(Parameters));
-}
-
-/// The parameter that the next name among the extras of a function belongs to.
-/// @param skips_packs whether the binding library takes no name for args and kwargs
-inline std::size_t next_parameter(function_record const& record, std::size_t i,
-                                  bool skips_packs) noexcept {
-  while (skips_packs && i < record.parameter_count &&
-         record.parameters[i].kind != parameter_kind::one) {
-    ++i;
-  }
-  return i;
 }
 
 }  // namespace binding
