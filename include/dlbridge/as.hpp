@@ -149,6 +149,12 @@ bool fits_index(tensor_view const& view) noexcept {
          try_reach(view.rank(), view.shape(), view.strides(), lowest, highest) &&
          static_cast<std::uint64_t>(highest) < most && static_cast<std::uint64_t>(-lowest) < most;
 }
+template <class Index>
+void require_index_type(tensor_view const& view) {
+  if (!fits_index<Index>(view)) {
+    raise_index_overflow(view, sizeof(Index));
+  }
+}
 
 // Whether the padding of a mapping is known at run time only, as that of layout_right_padded<> and
 // layout_left_padded<> of C++26.
@@ -195,9 +201,7 @@ Mdspan as_mdspan(tensor_view const& view, std::index_sequence<Is...>) {
   constexpr std::size_t of_accessor = accessor_alignment<Mdspan>;
   need.alignment = of_accessor > need.alignment ? of_accessor : need.alignment;
   require_view(view, need);
-  if (!fits_index<index>(view)) {
-    raise_index_overflow(view, sizeof(index));
-  }
+  require_index_type<index>(view);
   extents_type const sizes(static_cast<index>(view.extent(static_cast<int>(Is)))...);
   auto const data = static_cast<typename Mdspan::data_handle_type>(
       elements_of<typename Mdspan::element_type>(view));

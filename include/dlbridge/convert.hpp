@@ -91,63 +91,44 @@ void convert_rows(copy_plan const& plan, char const* from, char* to, Reader read
 // Converts elements of type From, if that is a conversion to another dtype.
 template <class To, class From>
 void convert_from(copy_plan const& plan, char const* from, char* to) noexcept {
-  if constexpr (dtype_of<From>() != dtype_of<To>() &&
+  if constexpr (takes_numbers<To> && dtype_of<From>() != dtype_of<To>() &&
                 converts_to(dtype_of<From>(), dtype_of<To>())) {
     convert_rows<To>(plan, from, to, element_reader<From>());
   }
 }
-template <class To, class Of8, class Of16, class Of32, class Of64>
-void convert_from_width(int bits, copy_plan const& plan, char const* from, char* to) noexcept {
-  bits == 8    ? convert_from<To, Of8>(plan, from, to)
-  : bits == 16 ? convert_from<To, Of16>(plan, from, to)
-  : bits == 32 ? convert_from<To, Of32>(plan, from, to)
-               : convert_from<To, Of64>(plan, from, to);
+// The same for the one of several types that the dtype is.
+template <class To, class... From>
+void convert_from_any(dtype type, copy_plan const& plan, char const* from, char* to) noexcept {
+  static_cast<void>(
+      ((type == dtype_of<From>() && (convert_from<To, From>(plan, from, to), true)) || ...));
 }
 
-// Converts between tensors of the same shape and of different dtypes, which are not empty and do
-// not overlap. The dtype of the source converts to that of To.
-template <class To>
-void convert_other_elements(tensor_view const& source, tensor_view const& destination) noexcept {
-  copy_plan plan = plan_copy(source, destination, element_bytes(source.dtype()), sizeof(To));
-  if (plan.rank == 0) {
-    plan.dimensions[plan.rank++] = {1, 0, 0};
-  }
-  auto const* const from = static_cast<char const*>(source.data());
-  auto* const to = static_cast<char*>(const_cast<void*>(destination.data()));
-  dtype const type = source.dtype();
-  switch (type.code) {
-    case kDLInt:
-      return convert_from_width<To, std::int8_t, std::int16_t, std::int32_t, std::int64_t>(
-          type.bits, plan, from, to);
-    case kDLUInt:
-      return convert_from_width<To, std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>(
-          type.bits, plan, from, to);
-    case kDLFloat:
-      return convert_from_width<To, float16, float16, float, double>(type.bits, plan, from, to);
-    case kDLBfloat:
-      return convert_from<To, bfloat16>(plan, from, to);
-    case kDLBool:
-      return convert_from<To, bool>(plan, from, to);
-    default:
-      if constexpr (is_floating(dtype_of<To>())) {
-        convert_rows<To>(plan, from, to, reader_of_float8<>(type.code));
-      }
-  }
-}
-
-// The same for any dtypes; the bits of an equal dtype are unchanged.
+// Converts between tensors of the same shape, which are not empty and do not overlap. The dtype of
+// the source is that of To, whose bits are unchanged, or converts to it.
 template <class To>
 void convert_elements(tensor_view const& source, tensor_view const& destination) noexcept {
   static_assert(takes_numbers<To>,
                 "dlbridge: a conversion to this element type needs a constructor from float, from "
                 "double for a dtype of 64 bits, or from the integer of its dtype. Add it, or "
                 "convert to a type of dlbridge or of C++ with the same bits");
-  if constexpr (takes_numbers<To>) {
-    if (source.dtype() != dtype_of<To>()) {
-      return convert_other_elements<To>(source, destination);
+  dtype const type = source.dtype();
+  if (type == dtype_of<To>()) {
+    return copy_whole(source, destination);
+  }
+  copy_plan plan = plan_copy(source, destination, element_bytes(type), sizeof(To));
+  if (plan.rank == 0) {
+    plan.dimensions[plan.rank++] = {1, 0, 0};
+  }
+  auto const* const from = static_cast<char const*>(source.data());
+  auto* const to = static_cast<char*>(const_cast<void*>(destination.data()));
+  if constexpr (is_floating(dtype_of<To>()) && takes_numbers<To>) {
+    if (type.code >= first_float8 && type.code <= last_float8) {
+      return convert_rows<To>(plan, from, to, reader_of_float8<>(type.code));
     }
   }
-  copy_whole(source, destination);
+  convert_from_any<To, bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+                   std::uint16_t, std::uint32_t, std::uint64_t, float16, bfloat16, float, double>(
+      type, plan, from, to);
 }
 
 // The remedy for a dtype that is not converted.

@@ -78,9 +78,7 @@ Result arma_view(tensor_view const& of, std::index_sequence<Is...>, How... how) 
   requirement need = requirement_of<Element>(sizeof...(Is), nullptr);
   need.order = layout::column_major;
   require_view(of, need);
-  if (!fits_index<arma::uword>(of)) {
-    raise_index_overflow(of, sizeof(arma::uword));
-  }
+  require_index_type<arma::uword>(of);
   auto* const elements = const_cast<std::remove_const_t<Element>*>(elements_of<Element>(of));
   return Result(how..., elements, static_cast<arma::uword>(of.extent(static_cast<int>(Is)))...,
                 false, true);

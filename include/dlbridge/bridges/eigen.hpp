@@ -32,13 +32,15 @@ struct dtype_traits<Eigen::bfloat16> {
 namespace detail {
 // Vectors at compile time have rank 1, all other arrays rank 2.
 template <class Dense>
-description describe_dense(Dense& m) noexcept {
-  if constexpr (Dense::IsVectorAtCompileTime) {
-    return description::of(m.data(), {m.size()}, {m.innerStride()});
-  } else {
-    return description::of(m.data(), {m.rows(), m.cols()}, {m.rowStride(), m.colStride()});
+struct dense_traits {
+  static description describe(Dense& m) noexcept {
+    if constexpr (Dense::IsVectorAtCompileTime) {
+      return description::of(m.data(), {m.size()}, {m.innerStride()});
+    } else {
+      return description::of(m.data(), {m.rows(), m.cols()}, {m.rowStride(), m.colStride()});
+    }
   }
-}
+};
 
 // A Ref to const copies an array to which it cannot refer directly. A move does not move that copy.
 // The class accesses the protected member of Ref.
@@ -69,30 +71,20 @@ Strides strides_of(Eigen::Index outer, Eigen::Index inner) noexcept {
 /// Exports a Matrix. The elements are not copied, except those of a Matrix of fixed size, which lie
 /// inside the object and move with it into the tensor.
 template <class T, int Rows, int Columns, int Options, int MaxRows, int MaxColumns>
-struct array_traits<Eigen::Matrix<T, Rows, Columns, Options, MaxRows, MaxColumns>> {
-  static description describe(
-      Eigen::Matrix<T, Rows, Columns, Options, MaxRows, MaxColumns>& m) noexcept {
-    return detail::describe_dense(m);
-  }
-};
+struct array_traits<Eigen::Matrix<T, Rows, Columns, Options, MaxRows, MaxColumns>>
+    : detail::dense_traits<Eigen::Matrix<T, Rows, Columns, Options, MaxRows, MaxColumns>> {};
 /// Exports an Array, in the same way as a Matrix.
 template <class T, int Rows, int Columns, int Options, int MaxRows, int MaxColumns>
-struct array_traits<Eigen::Array<T, Rows, Columns, Options, MaxRows, MaxColumns>> {
-  static description describe(
-      Eigen::Array<T, Rows, Columns, Options, MaxRows, MaxColumns>& a) noexcept {
-    return detail::describe_dense(a);
-  }
-};
+struct array_traits<Eigen::Array<T, Rows, Columns, Options, MaxRows, MaxColumns>>
+    : detail::dense_traits<Eigen::Array<T, Rows, Columns, Options, MaxRows, MaxColumns>> {};
 
 /// Exports the memory behind a Map. A Map of a const type is read-only.
 /// @par Lifetime
 /// The caller keeps the memory valid until the tensor is freed.
 template <class Plain, int Options, class Strides>
-struct array_traits<Eigen::Map<Plain, Options, Strides>> {
+struct array_traits<Eigen::Map<Plain, Options, Strides>>
+    : detail::dense_traits<Eigen::Map<Plain, Options, Strides>> {
   static constexpr bool borrows = true;
-  static description describe(Eigen::Map<Plain, Options, Strides>& m) noexcept {
-    return detail::describe_dense(m);
-  }
 };
 /// Exports the memory behind a Ref, in the same way as that behind a Map. build refuses, with
 /// bad_argument, a Ref that refers to a copy of its own, which does not move with the Ref.
@@ -102,11 +94,11 @@ struct array_traits<Eigen::Ref<Plain, Options, Strides>> {
   using ref = Eigen::Ref<Plain, Options, Strides>;
   static description describe(ref& r) noexcept {
     if constexpr (std::is_const_v<Plain>) {
-      return detail::ref_access<ref>::owns_copy(r) ? description::of_nothing()
-                                                   : detail::describe_dense(r);
-    } else {
-      return detail::describe_dense(r);
+      if (detail::ref_access<ref>::owns_copy(r)) {
+        return description::of_nothing();
+      }
     }
+    return detail::dense_traits<ref>::describe(r);
   }
 };
 
@@ -130,9 +122,7 @@ struct view_traits<Eigen::Map<Plain, Options, Strides>> {
     constexpr auto aligned = static_cast<std::size_t>(Options & Eigen::AlignedMask);
     need.alignment = aligned > need.alignment ? aligned : need.alignment;
     require_view(of, need);
-    if (!detail::fits_index<Eigen::Index>(of)) {
-      detail::raise_index_overflow(of, sizeof(Eigen::Index));
-    }
+    detail::require_index_type<Eigen::Index>(of);
 
     constexpr Eigen::Index fixed_outer = Strides::OuterStrideAtCompileTime;
     constexpr Eigen::Index fixed_inner = Strides::InnerStrideAtCompileTime;

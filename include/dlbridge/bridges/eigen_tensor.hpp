@@ -20,45 +20,39 @@ namespace dlbridge {
 inline namespace DLBRIDGE_ABI {
 namespace detail {
 template <class Tensor>
-description describe_eigen_tensor(Tensor& t) noexcept {
-  constexpr std::size_t rank = Tensor::NumIndices;
-  std::int64_t extents[rank + 1] = {};
-  std::int64_t strides[rank + 1] = {};
-  for (unsigned i = 0; i < rank; ++i) {  // Tensor and TensorMap both accept unsigned
-    extents[i] = t.dimension(i);
+struct eigen_tensor_traits {
+  static description describe(Tensor& t) noexcept {
+    constexpr std::size_t rank = Tensor::NumIndices;
+    std::int64_t extents[rank + 1] = {};
+    std::int64_t strides[rank + 1] = {};
+    for (unsigned i = 0; i < rank; ++i) {  // Tensor and TensorMap both accept unsigned
+      extents[i] = t.dimension(i);
+    }
+    if (int{Tensor::Layout} == int{Eigen::RowMajor}) {
+      fill_row_major(rank, extents, strides);
+    } else {
+      fill_column_major(rank, extents, strides);
+    }
+    return description::of(t.data(), dims::from(extents, rank), dims::from(strides, rank));
   }
-  if (int{Tensor::Layout} == int{Eigen::RowMajor}) {
-    fill_row_major(rank, extents, strides);
-  } else {
-    fill_column_major(rank, extents, strides);
-  }
-  return description::of(t.data(), dims::from(extents, rank), dims::from(strides, rank));
-}
+};
 }  // namespace detail
 
 /// Exports a Tensor. Its elements are not copied.
 template <class T, int Rank, int Options, class Index>
-struct array_traits<Eigen::Tensor<T, Rank, Options, Index>> {
-  static description describe(Eigen::Tensor<T, Rank, Options, Index>& t) noexcept {
-    return detail::describe_eigen_tensor(t);
-  }
-};
+struct array_traits<Eigen::Tensor<T, Rank, Options, Index>>
+    : detail::eigen_tensor_traits<Eigen::Tensor<T, Rank, Options, Index>> {};
 /// Exports a TensorFixedSize, whose elements move with it into the tensor.
 template <class T, class Extents, int Options, class Index>
-struct array_traits<Eigen::TensorFixedSize<T, Extents, Options, Index>> {
-  static description describe(Eigen::TensorFixedSize<T, Extents, Options, Index>& t) noexcept {
-    return detail::describe_eigen_tensor(t);
-  }
-};
+struct array_traits<Eigen::TensorFixedSize<T, Extents, Options, Index>>
+    : detail::eigen_tensor_traits<Eigen::TensorFixedSize<T, Extents, Options, Index>> {};
 /// Exports the memory behind a TensorMap. A TensorMap of a const type is read-only.
 /// @par Lifetime
 /// The caller keeps the memory valid until the tensor is freed.
 template <class Plain, int Options, template <class> class Pointer>
-struct array_traits<Eigen::TensorMap<Plain, Options, Pointer>> {
+struct array_traits<Eigen::TensorMap<Plain, Options, Pointer>>
+    : detail::eigen_tensor_traits<Eigen::TensorMap<Plain, Options, Pointer>> {
   static constexpr bool borrows = true;
-  static description describe(Eigen::TensorMap<Plain, Options, Pointer>& t) noexcept {
-    return detail::describe_eigen_tensor(t);
-  }
 };
 
 /// as<Eigen::TensorMap<Eigen::Tensor<T, Rank>>>(view). The view must be compact in the order of the
@@ -79,9 +73,7 @@ struct view_traits<Eigen::TensorMap<Plain, Options, Pointer>> {
       need.alignment = EIGEN_MAX_ALIGN_BYTES;
     }
     require_view(of, need);
-    if (!detail::fits_index<typename map::Index>(of)) {
-      detail::raise_index_overflow(of, sizeof(typename map::Index));
-    }
+    detail::require_index_type<typename map::Index>(of);
     extents sizes;
     for (int i = 0; i < of.rank(); ++i) {
       sizes[static_cast<std::size_t>(i)] = static_cast<typename map::Index>(of.extent(i));

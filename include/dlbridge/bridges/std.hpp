@@ -218,37 +218,27 @@ struct is_view<Range,
 
 // Whether a range has a shape: the arrays of Eigen, xtensor, Kokkos and Armadillo also have data()
 // and size(), and borrow must not export them as rank 1.
-template <class Range, class = void>
-struct has_rows : std::false_type {};
+template <class Range, template <class> class Member, class = void>
+constexpr bool has_member = false;
+template <class Range, template <class> class Member>
+constexpr bool has_member<Range, Member, std::void_t<Member<Range>>> = true;
 template <class Range>
-struct has_rows<Range, std::void_t<decltype(std::declval<Range&>().rows())>> : std::true_type {};
-template <class Range, class = void>
-struct has_shape : std::false_type {};
+using rows_of = decltype(std::declval<Range&>().rows());
 template <class Range>
-struct has_shape<Range, std::void_t<decltype(std::declval<Range&>().shape())>> : std::true_type {};
-template <class Range, class = void>
-struct has_extent : std::false_type {};
+using shape_in = decltype(std::declval<Range&>().shape());
 template <class Range>
-struct has_extent<Range, std::void_t<decltype(std::declval<Range&>().extent(0))>> : std::true_type {
-};
-template <class Range, class = void>
-struct has_dimensions : std::false_type {};
+using first_shape_of = decltype(std::declval<Range&>().shape(0));
 template <class Range>
-struct has_dimensions<Range, std::void_t<decltype(std::declval<Range&>().dimensions())>>
-    : std::true_type {};
-template <class Range, class = void>
-struct has_shape_of : std::false_type {};
+using first_extent_of = decltype(std::declval<Range&>().extent(0));
 template <class Range>
-struct has_shape_of<Range, std::void_t<decltype(std::declval<Range&>().shape(0))>>
-    : std::true_type {};
-template <class Range, class = void>
-struct has_n_rows : std::false_type {};
+using dimensions_of = decltype(std::declval<Range&>().dimensions());
 template <class Range>
-struct has_n_rows<Range, std::void_t<decltype(std::declval<Range&>().n_rows)>> : std::true_type {};
+using n_rows_of = decltype(std::declval<Range&>().n_rows);
 template <class Range>
 constexpr bool is_ordinary_range =
-    !has_rows<Range>::value && !has_shape<Range>::value && !has_extent<Range>::value &&
-    !has_n_rows<Range>::value && !has_dimensions<Range>::value && !has_shape_of<Range>::value;
+    !has_member<Range, rows_of> && !has_member<Range, shape_in> &&
+    !has_member<Range, first_shape_of> && !has_member<Range, first_extent_of> &&
+    !has_member<Range, dimensions_of> && !has_member<Range, n_rows_of>;
 }  // namespace detail
 
 /// Describes a C array of any rank that the caller keeps valid, for build.

@@ -33,10 +33,13 @@ auto* first_of(Array& a) noexcept {
   }
 }
 template <class Array>
-description describe_xtensor(Array& a) noexcept {
-  return description::of(first_of(a) + a.data_offset(), dims::from(a.shape().data(), a.dimension()),
-                         dims::from(a.strides().data(), a.dimension()));
-}
+struct xtensor_traits {
+  static description describe(Array& a) noexcept {
+    return description::of(first_of(a) + a.data_offset(),
+                           dims::from(a.shape().data(), a.dimension()),
+                           dims::from(a.strides().data(), a.dimension()));
+  }
+};
 
 template <class Buffer>
 struct is_borrowed_buffer : std::false_type {};
@@ -99,24 +102,15 @@ using xtensor_view = xt::xtensor_adaptor<detail::borrowed_buffer<T>, N, Layout>;
 
 /// Exports an array that owns its elements, without copying them.
 template <class Buffer, xt::layout_type Layout, class Shape, class Tag>
-struct array_traits<xt::xarray_container<Buffer, Layout, Shape, Tag>> {
-  static description describe(xt::xarray_container<Buffer, Layout, Shape, Tag>& a) noexcept {
-    return detail::describe_xtensor(a);
-  }
-};
+struct array_traits<xt::xarray_container<Buffer, Layout, Shape, Tag>>
+    : detail::xtensor_traits<xt::xarray_container<Buffer, Layout, Shape, Tag>> {};
 template <class Buffer, std::size_t N, xt::layout_type Layout, class Tag>
-struct array_traits<xt::xtensor_container<Buffer, N, Layout, Tag>> {
-  static description describe(xt::xtensor_container<Buffer, N, Layout, Tag>& a) noexcept {
-    return detail::describe_xtensor(a);
-  }
-};
+struct array_traits<xt::xtensor_container<Buffer, N, Layout, Tag>>
+    : detail::xtensor_traits<xt::xtensor_container<Buffer, N, Layout, Tag>> {};
 /// Exports an array of fixed shape, whose elements move with it into the tensor.
 template <class T, class Shape, xt::layout_type Layout, bool Sharable, class Tag>
-struct array_traits<xt::xfixed_container<T, Shape, Layout, Sharable, Tag>> {
-  static description describe(xt::xfixed_container<T, Shape, Layout, Sharable, Tag>& a) noexcept {
-    return detail::describe_xtensor(a);
-  }
-};
+struct array_traits<xt::xfixed_container<T, Shape, Layout, Sharable, Tag>>
+    : detail::xtensor_traits<xt::xfixed_container<T, Shape, Layout, Sharable, Tag>> {};
 /// Exports an adaptor. One on a const container or on a pointer to const is read-only.
 ///
 /// @par Ownership
@@ -125,18 +119,14 @@ struct array_traits<xt::xfixed_container<T, Shape, Layout, Sharable, Tag>> {
 /// @par Lifetime
 /// If the adaptor does not own the memory, the caller keeps it valid until the tensor is freed.
 template <class Buffer, xt::layout_type Layout, class Shape, class Tag>
-struct array_traits<xt::xarray_adaptor<Buffer, Layout, Shape, Tag>> {
+struct array_traits<xt::xarray_adaptor<Buffer, Layout, Shape, Tag>>
+    : detail::xtensor_traits<xt::xarray_adaptor<Buffer, Layout, Shape, Tag>> {
   static constexpr bool borrows = true;
-  static description describe(xt::xarray_adaptor<Buffer, Layout, Shape, Tag>& a) noexcept {
-    return detail::describe_xtensor(a);
-  }
 };
 template <class Buffer, std::size_t N, xt::layout_type Layout, class Tag>
-struct array_traits<xt::xtensor_adaptor<Buffer, N, Layout, Tag>> {
+struct array_traits<xt::xtensor_adaptor<Buffer, N, Layout, Tag>>
+    : detail::xtensor_traits<xt::xtensor_adaptor<Buffer, N, Layout, Tag>> {
   static constexpr bool borrows = true;
-  static description describe(xt::xtensor_adaptor<Buffer, N, Layout, Tag>& a) noexcept {
-    return detail::describe_xtensor(a);
-  }
 };
 
 /// as<dlbridge::xarray_view<T>>(view) and as<dlbridge::xtensor_view<T, N>>(view).
