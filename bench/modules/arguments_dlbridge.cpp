@@ -29,27 +29,29 @@ static void add_result(pybind11::module_& m, std::string const& name) {
   dlbridge::def(m, ("to_" + name).c_str(), [] { return make(); }, dlbridge::returns{Library});
 }
 
+// Binds a function by dlbridge::def and, with another name, by pybind11's m.def.
+template <class F>
+static void add_both(pybind11::module_& m, std::string const& name, F function) {
+  dlbridge::def(m, name.c_str(), function);
+  m.def(("plain_" + name).c_str(), function);
+}
+
 // A function with an overload for each dtype.
 template <class... Elements>
 static void add_overloads(pybind11::module_& m) {
-  (dlbridge::def(
-       m, "of_ten", [](dlbridge::tensor_span<Elements const>) {}, pybind11::arg("x")),
-   ...);
+  (add_both(m, "of_ten", [](dlbridge::tensor_span<Elements const>) {}), ...);
 }
 
-// Two overloads by dlbridge::def and by pybind11's m.def, of functions of three shapes.
+// Two overloads of functions of three shapes.
 template <class... Elements>
 static void add_pairs(pybind11::module_& m) {
   using dlbridge::tensor_span;
-  auto const add = [&](auto&& bind) {
-    (bind("two_of", [](tensor_span<Elements const>) {}), ...);
-    (bind("two_of_three", [](tensor_span<Elements const>, tensor_span<Elements const>,
-                             tensor_span<Elements const>) {}),
-     ...);
-    (bind("two_of_number", [](tensor_span<Elements const>, double) {}), ...);
-  };
-  add([&](std::string const& name, auto function) { dlbridge::def(m, name.c_str(), function); });
-  add([&](std::string const& name, auto function) { m.def(("plain_" + name).c_str(), function); });
+  (add_both(m, "two_of", [](tensor_span<Elements const>) {}), ...);
+  (add_both(m, "two_of_three",
+            [](tensor_span<Elements const>, tensor_span<Elements const>,
+               tensor_span<Elements const>) {}),
+   ...);
+  (add_both(m, "two_of_number", [](tensor_span<Elements const>, double) {}), ...);
 }
 
 PYBIND11_MODULE(arguments_dlbridge, m) {

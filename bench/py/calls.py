@@ -210,8 +210,9 @@ def add_arguments(calls: Calls, libraries: Libraries, arrays: dict[str, Any]) ->
               arrays["Tensor"])  # fmt: skip
     if "torch" in arrays:
         calls.add(f"{takes} torch", "def_fast owned(torch)", ours.fast_owned, arrays["torch"])
-    calls.add(f"{takes} Tensor", "def, the last of ten overloads(Tensor)", ours.of_ten,
-              arrays["Tensor"])  # fmt: skip
+    for how, function in (("def", ours.of_ten), ("m.def", ours.plain_of_ten)):
+        calls.add(f"{takes} Tensor", f"{how}, the last of ten overloads(Tensor)", function,
+                  arrays["Tensor"])  # fmt: skip
     x = arrays["ndarray"]
     for name, given in (("two_of", (x,)), ("two_of_three", (x, x, x)), ("two_of_number", (x, 2.0))):
         for how, prefix in (("def", ""), ("m.def", "plain_")):

@@ -82,7 +82,7 @@ ARGUMENTS = (
     Limit("def_fast-ndarray-nanobind", "def_fast(ndarray)", "nanobind ndarray(ndarray)", None),
     Limit("def_fast-ndarray-tvm_ffi", "def_fast(ndarray)", "tvm_ffi nop(ndarray)", None),
     Limit("def_fast-refusal", "def_fast refuses a dtype", "def_fast(Tensor)", 20.0),
-    Limit("caster-overloads", "def, the last of ten overloads(Tensor)", "def(Tensor)", 10.0, gate=True),
+    Limit("overloads-ten", "def, the last of ten overloads(Tensor)", "m.def, the last of ten overloads(Tensor)", 1.15, gate=True),
     Limit("overloads-one", "def two_of(ndarray)", "m.def two_of(ndarray)", 1.10, gate=True),
     Limit("overloads-three", "def two_of_three(ndarray)", "m.def two_of_three(ndarray)", 1.10, gate=True),
     Limit("overloads-number", "def two_of_number(ndarray)", "m.def two_of_number(ndarray)", 1.10, gate=True),
