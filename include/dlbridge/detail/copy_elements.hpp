@@ -37,10 +37,8 @@ struct copy_method {
   }
 
   bool streams(std::int64_t bytes) const noexcept { return bytes >= stream_from; }
-  // Whether contiguous memory and repeated elements are stored past the cache. New memory of these
-  // sizes is usually mapped for each allocation; the system then clears each page at the first
-  // store to it, and a part of what it cleared is still in the cache when the copy stores there.
-  // Rows with gaps gain more from the requests of stream_rows, and transposes from squares.
+  // Whether contiguous memory and repeated elements are stored past the cache. New memory of 30 to
+  // 256 MiB is partly in the cache, as the system clears each page at the first store to it.
   bool streams_block(std::int64_t bytes) const noexcept {
     bool const is_cleared =
         is_new && bytes >= std::int64_t{30} << 20 && bytes < std::int64_t{256} << 20;

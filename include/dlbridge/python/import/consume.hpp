@@ -141,7 +141,9 @@ inline managed_tensor consume_by_call(PyObject* producer, consume_request const&
       tensor = call.complete(std::move(tensor), ready, wants_copy);
     }
   }
-  return tensor ? fulfil_request(std::move(tensor), request, wants_copy, ready) : std::move(tensor);
+  return tensor && !request.takes_as_it_is()
+             ? fulfil_request(std::move(tensor), request, wants_copy, ready)
+             : std::move(tensor);
 }
 }  // namespace detail
 

@@ -129,10 +129,8 @@ class imported_tensor {
   /// @return whether the tensor meets the requirement. If not, an exception may be pending.
   DLBRIDGE_NOINLINE bool borrow_again(PyObject* object, import_mode mode,
                                       requirement const& need) noexcept {
-    // The lookup restores the entry of an ndarray if the type of another argument replaced it.
-    if (try_borrow_fast(object, need) ||
-        (type_cache::find(Py_TYPE(object)) == nullptr &&
-         type_cache::get_copy(Py_TYPE(object)).is_ndarray() && try_borrow_fast(object, need))) {
+    type_cache::get(Py_TYPE(object));  // again, if the type of another argument replaced its entry
+    if (try_borrow_fast(object, need)) {
       return true;
     }
     if (PyErr_Occurred() != nullptr) {

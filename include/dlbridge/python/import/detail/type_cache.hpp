@@ -56,7 +56,7 @@ class type_cache {
   }
 
  private:
-  static constexpr std::size_t size = 64;
+  static constexpr std::size_t size = 256;  // zero pages, of which the used ones take memory
   static constexpr std::size_t window = 4;  // the slots in which a type may be
 
   DLBRIDGE_LOCAL static type_entry* slots_of(PyTypeObject* type) noexcept {
