@@ -123,14 +123,14 @@ MAX_LINES = 400  # of a header
 # The code lines that a folder and those in it may have: without comments, blank lines and lines of
 # the preprocessor. A change that needs more says what falls away for it, and raises the number.
 MAX_CODE_LINES = {
-    "": 6_250,
-    "runtime": 2_650,
-    "python": 1_650,
-    "python/import": 1_860,
-    "python/export": 475,
-    "python/tensor": 550,
-    "python/call": 4_260,
-    "python/pybind11": 980,
+    "": 6_200,
+    "runtime": 2_640,
+    "python": 1_600,
+    "python/import": 1_850,
+    "python/export": 470,
+    "python/tensor": 540,
+    "python/call": 4_220,
+    "python/pybind11": 945,
     "python/nanobind": 1_020,
     "module": 2_400,
 }
