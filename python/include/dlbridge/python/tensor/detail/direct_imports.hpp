@@ -59,7 +59,8 @@ DLBRIDGE_INLINE ref apply(consume_request const& request, PyObject* readonly, re
 }
 
 // A Tensor of the result of an import; empty, with an exception set, if that failed.
-inline ref try_wrap_imported(managed_tensor m, import_arguments const& arguments) noexcept {
+DLBRIDGE_INLINE ref try_wrap_imported(managed_tensor m,
+                                      import_arguments const& arguments) noexcept {
   ref tensor = m ? wrap_tensor(std::move(m)) : ref();
   if (tensor && runtime_of(arguments.ready.device()) != runtime_kind::none) {
     be_ready_on(tensor_in(tensor.get()), arguments.ready, arguments.request.stream);
