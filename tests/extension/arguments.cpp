@@ -2,11 +2,7 @@
 // Every kind of tensor parameter, each also as an optional; and functions of several parameters.
 #include <dlbridge/broadcast.hpp>
 #include <dlbridge/copy.hpp>
-#include <dlbridge/pybind11.hpp>
 #include <dlbridge/python/import/consume.hpp>
-
-#include <pybind11/stl.h>
-#include <pybind11/typing.h>
 
 #include <cstdint>
 #include <optional>
@@ -46,7 +42,7 @@ double sum(span_to_read const& x) {
 // The address, extents, strides and read-only flag of a tensor of any rank.
 template <class T>
 void add_describe(py::module_& m) {
-  m.def("describe", [](dlbridge::tensor_span<T const> x) -> py::object {
+  m.def("describe", [](dlbridge::tensor_span<T const> const& x) -> py::object {
     py::list extents;
     py::list strides;
     for (int i = 0; i < x.rank(); ++i) {
@@ -64,7 +60,7 @@ void scale(span_to_write const& x, double factor) {
 }
 
 // Whether the function holds the GIL, and the sum of both tensors.
-py::typing::Tuple<bool, double> without_gil(argument_to_read x, owned const& y) {
+py::tuple_of<bool, double> without_gil(argument_to_read x, owned const& y) {
   bool const has_gil = PyGILState_Check() != 0;
   double const total = sum(x.span()) + sum(y.span());
   py::gil_scoped_acquire const gil;
@@ -145,7 +141,7 @@ void add_arguments(py::module_& m) {
     return 100 * x.extent(0) + x.stride(0);
   };
   dlbridge::def(functions.by_def, "first_of_two", first_of_two);
-  functions.by_pybind11.def("first_of_two", first_of_two);
+  functions.by_library.def("first_of_two", first_of_two);
   dlbridge::def_fast(functions.by_fast, "first_of_two", first_of_two);
   dlbridge::def(m, "scale", &scale, py::arg("x"), py::arg("factor") = 2.0, "Multiplies in place.");
   dlbridge::def(

@@ -1,13 +1,11 @@
-// binder: binds one C++ function in three ways, by dlbridge::def, plain pybind11 and def_fast.
+// binder: binds one C++ function in three ways, by dlbridge::def, the binding library and def_fast.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-
-#include <dlbridge/pybind11.hpp>
 
 #include <cstdint>
 #include <optional>
 
-namespace py = pybind11;
+#include "library.hpp"
 
 /// @return the address of a tensor's first element, which tests compare to detect a copy
 inline std::uintptr_t address_of(dlbridge::tensor_view const& view) {
@@ -25,21 +23,21 @@ std::optional<std::uintptr_t> address_of(std::optional<Tensor> const& tensor) {
   return tensor ? std::optional<std::uintptr_t>(address_of(*tensor)) : std::nullopt;
 }
 
-/// The submodules by_def, by_pybind11 and by_fast, which hold the same functions.
+/// The submodules by_def, by_library and by_fast, which hold the same functions.
 struct binder {
   py::module_ by_def;
-  py::module_ by_pybind11;
+  py::module_ by_library;
   py::module_ by_fast;
 
   explicit binder(py::module_& m)
       : by_def(submodule(m, "by_def")),
-        by_pybind11(submodule(m, "by_pybind11")),
+        by_library(submodule(m, "by_library")),
         by_fast(submodule(m, "by_fast")) {}
 
   template <class Lambda>
   void add(char const* name, Lambda function) {
     dlbridge::def(by_def, name, function, py::arg("x"));
-    by_pybind11.def(name, function, py::arg("x"));
+    by_library.def(name, function, py::arg("x"));
     dlbridge::def_fast(by_fast, name, function, {"x"});
   }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Classes of an extension: as DLPack producers, with methods that take tensors, and with views of
 // their members.
-#include <dlbridge/pybind11.hpp>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -117,6 +115,17 @@ PyObject* fill_plain(PyObject* self, PyObject* value) {
   return PyErr_Occurred() != nullptr ? nullptr : py::none().release().ptr();
 }
 
+/// Binds a function that returns a member_view: by pybind11's own def, or by dlbridge::def where
+/// nanobind's own one has no object for the view.
+template <class Scope, class F>
+void def_view(Scope& scope, char const* name, F function) {
+#if defined(WITH_NANOBIND)
+  dlbridge::def(scope, name, function);
+#else
+  scope.def(name, function);
+#endif
+}
+
 void add_plain_class(py::module_& m) {
   static PyMethodDef methods[] = {{"fill", &fill_plain, METH_O, nullptr}, {}};
   static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(&new_plain)},
@@ -146,13 +155,13 @@ void add_classes(py::module_& m) {
       std::fill_n(i.pixel(row), i.columns(), value);
     }
   });
-  bound.def_property_readonly("first_row", [](image& i) {
+  py::property_readonly(bound, "first_row", [](image& i) {
     return dlbridge::member_view(dlbridge::description::of(i.pixel(0), {i.columns()}));
   });
-  bound.def("row", [](image& i, int row) {
+  def_view(bound, "row", [](image& i, int row) {
     return dlbridge::member_view(dlbridge::description::of(i.pixel(row), {i.columns()}));
   });
-  bound.def("constant_row", [](image const& i, int row) {
+  def_view(bound, "constant_row", [](image const& i, int row) {
     return dlbridge::member_view(dlbridge::description::of(i.pixel(row), {i.columns()}));
   });
   dlbridge::def(bound, "dot", &image::dot, py::arg("other"));
@@ -186,7 +195,11 @@ void add_classes(py::module_& m) {
     return dlbridge::member_view(dlbridge::description::of(row, {3}));
   });
 
-  py::class_<constant, std::shared_ptr<constant>> frozen(m, "Constant");
+#if defined(WITH_NANOBIND)
+  nb::class_<constant> frozen(m, "Constant");
+#else
+  py::class_<constant, std::shared_ptr<constant> > frozen(m, "Constant");
+#endif
   frozen.def(py::init<>());
   dlbridge::def_dlpack(frozen);
   add_plain_class(m);

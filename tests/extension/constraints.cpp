@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every constraint of a tensor parameter.
-#include <dlbridge/pybind11.hpp>
-
 #include <cstdint>
 
 #include "bindings.hpp"

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functions that def_fast binds: of every number type, of tensors, and lambdas.
-#include <dlbridge/pybind11.hpp>
-
 #include <cstdint>
 
 #include "registration.hpp"
-
-namespace py = pybind11;
 
 namespace {
 
@@ -54,12 +50,9 @@ void add_fast(py::module_& m) {
                        }
                      },
                      {"a", "x", "y"});
-  m.def("define_fast", [](py::object const& scope) {
-    auto module = py::reinterpret_borrow<py::module_>(scope);
+  m.def("define_fast", [](py::module_ module) {
     dlbridge::def_fast(module, "extent", [](span_to_read x) { return x.extent(0); }, {"x"});
   });
-  m.def("too_many_names", [](py::object const& scope) {
-    auto module = py::reinterpret_borrow<py::module_>(scope);
-    dlbridge::def_fast<&dot>(module, "dot3", {"x", "y", "z"});
-  });
+  m.def("too_many_names",
+        [](py::module_ module) { dlbridge::def_fast<&dot>(module, "dot3", {"x", "y", "z"}); });
 }

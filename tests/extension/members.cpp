@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Constructors, static methods, properties and iterators of a class, and tensors of objects that
 // are no parameters.
-#include <dlbridge/pybind11.hpp>
-
-#include <pybind11/stl.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -62,18 +58,51 @@ struct shape_base {
   std::int64_t count;
 };
 struct shape_alias : shape_base {
+#if defined(WITH_NANOBIND)
+  NB_TRAMPOLINE(shape_base, 1);
+  std::string kind() const override { NB_OVERRIDE(kind); }
+#else
   using shape_base::shape_base;
   std::string kind() const override { PYBIND11_OVERRIDE(std::string, shape_base, kind); }
+#endif
 };
 
 void add_table(py::module_& m) {
   py::class_<table> bound(m, "Table");
+#if defined(WITH_NANOBIND)
+  // [nanobind]
+  dlbridge::def(bound, nb::init<matrix, float>(), nb::arg("values"), nb::arg("factor") = 1.0F,
+                "A table of a copy of the values.");
+  dlbridge::def(bound, nb::init<std::int64_t, std::int64_t>(), nb::arg("rows"), nb::arg("columns"));
+  dlbridge::def_property(bound, "values", &table::values, &table::set_values, "All values.");
+  dlbridge::def_property_readonly(bound, "rows", &table::rows);
+  dlbridge::def_property_readonly(bound, "array", &table::values, returns{library::numpy});
+  dlbridge::def(bound, "__iter__", [](nb::object self) {
+    auto& t = nb::cast<table&>(self);
+    return dlbridge::make_iterator(self, static_cast<std::size_t>(t.rows()),
+                                   [&t](std::size_t i) { return t.row(i); });
+  });
+  // [/nanobind]
+#else
   // [members]
   dlbridge::def(bound, py::init<matrix, float>(), py::arg("values"), py::arg("factor") = 1.0F,
                 "A table of a copy of the values.");
   dlbridge::def(
       bound, py::init([](std::int64_t rows, std::int64_t columns) { return table(rows, columns); }),
       py::arg("rows"), py::arg("columns"));
+  dlbridge::def_property(bound, "values", &table::values, &table::set_values, "All values.");
+  dlbridge::def_property_readonly(bound, "rows", &table::rows);
+  dlbridge::def_property_readonly(bound, "array", &table::values, returns{library::numpy});
+  // [/members]
+  // [iterator]
+  dlbridge::def(bound, "__iter__", [](py::object const& self) {
+    auto& t = self.cast<table&>();
+    return dlbridge::make_iterator(self, static_cast<std::size_t>(t.rows()),
+                                   [&t](std::size_t i) { return t.row(i); });
+  });
+  // [/iterator]
+#endif
+  // [static]
   dlbridge::def_static(
       bound, "column", [](row_span x) { return table(x.extent(0), 1); }, py::arg("x"));
   dlbridge::def_static(
@@ -82,11 +111,7 @@ void add_table(py::module_& m) {
   dlbridge::def_static(
       bound, "values_of", [](dlbridge::tensor<float const, matrix_shape> x) { return x; },
       py::arg("x"));
-
-  dlbridge::def_property(bound, "values", &table::values, &table::set_values, "All values.");
-  dlbridge::def_property_readonly(bound, "rows", &table::rows);
-  dlbridge::def_property_readonly(bound, "array", &table::values, returns{library::numpy});
-  // [/members]
+  // [/static]
   dlbridge::def(bound, "row", &table::row, py::arg("i"));
   dlbridge::def(bound, "values_like", [](table& t, row_span) { return t.values(); }, py::arg("x"));
   dlbridge::def(
@@ -94,15 +119,8 @@ void add_table(py::module_& m) {
       returns{library::numpy});
   dlbridge::def(bound, "__eq__", &table::same_as, py::is_operator());
 
-  // [iterator]
-  dlbridge::def(bound, "__iter__", [](py::object const& self) {
-    auto& t = self.cast<table&>();
-    return dlbridge::make_iterator(self, static_cast<std::size_t>(t.rows()),
-                                   [&t](std::size_t i) { return t.row(i); });
-  });
-  // [/iterator]
   dlbridge::def(bound, "arrays", [](py::object const& self) {
-    auto& t = self.cast<table&>();
+    auto& t = py::cast<table&>(self);
     return dlbridge::make_iterator(
         self, static_cast<std::size_t>(t.rows()), [&t](std::size_t i) { return t.row(i); },
         returns{library::numpy});
@@ -113,14 +131,36 @@ void add_table(py::module_& m) {
     });
   });
 
+  dlbridge::def(bound, "broken", [](py::object const& self) {
+    return dlbridge::make_iterator(self, 2, [](std::size_t) {
+      return member_view(dlbridge::description::of<float>(nullptr, {-1}));
+    });
+  });
+
   py::class_<shape_base, shape_alias> base(m, "Shape");
   dlbridge::def(base, py::init<row_span>(), py::arg("corners"));
-  base.def_readonly("count", &shape_base::count).def("kind", &shape_base::kind);
+  base.def("kind", &shape_base::kind).def("count", [](shape_base const& shape) {
+    return shape.count;
+  });
   m.def("kind_of", [](shape_base const& shape) { return shape.kind(); });
 }
 
 void add_objects(py::module_& m) {
   using vector = dlbridge::tensor<float const, dlbridge::shape<dlbridge::dynamic_extent>>;
+#if defined(WITH_NANOBIND)
+  // [nanobind_objects]
+  dlbridge::def(m, "lengths", [](nb::args all, nb::kwargs named) {
+    nb::list result;
+    for (nb::handle each : all) {
+      result.append(dlbridge::cast<vector>(each).extent(0));
+    }
+    for (auto [name, value] : named) {
+      result.append(dlbridge::cast<vector>(value, nb::str(name).c_str()).extent(0));
+    }
+    return result;
+  });
+  // [/nanobind_objects]
+#else
   // [objects]
   dlbridge::def(m, "lengths", [](py::args const& all, py::kwargs const& named) {
     py::list result;
@@ -134,15 +174,17 @@ void add_objects(py::module_& m) {
     return result;
   });
   // [/objects]
-  dlbridge::def(m, "pybind11_cast",
-                [](py::kwargs const& named) { return named["x"].cast<vector>().extent(0); });
+#endif
+  dlbridge::def(m, "cast_by_library", [](py::kwargs const& named) {
+    return py::cast<vector>(py::object(named["x"])).extent(0);
+  });
   dlbridge::def(
       m, "optional_length",
       [](py::object const& x) {
         auto const found = dlbridge::cast<std::optional<vector>>(x, "x");
         return found ? found->extent(0) : -1;
       },
-      py::arg("x"));
+      py::arg("x").none());
 }
 
 }  // namespace
@@ -172,7 +214,11 @@ void add_members(py::module_& m) {
                                   static_cast<std::int64_t>(others.size() + named.size())) +
                y;
       },
+#if defined(WITH_NANOBIND)
+      nb::arg("x"), nb::arg("others"), nb::arg("y") = 0.5F, nb::arg("named"));
+#else
       py::arg("x"), py::arg("y") = 0.5F);
+#endif
   dlbridge::def(members, "unnamed",
                 [](numbers const& x, table& t) { return x.count() + t.rows(); });
   dlbridge::def(
@@ -184,6 +230,7 @@ void add_members(py::module_& m) {
   dlbridge::def(
       members, "no_conversion", [](numbers const&, bool y) { return y; }, py::arg("x"),
       py::arg("y").noconvert());
+#if !defined(WITH_NANOBIND)  // which has no such extras
   dlbridge::def(
       members, "no_none", [](numbers const&, table* t) { return t == nullptr; }, py::arg("x"),
       py::arg("t").none(false));
@@ -193,9 +240,17 @@ void add_members(py::module_& m) {
   dlbridge::def(
       members, "positional_only", [](numbers const& x, int n) { return x.count() + n; },
       py::arg("x"), py::pos_only(), py::arg("n") = 0);
+#endif
   members.def("bind_a_default_of_none", [](py::module_ scope) {
     dlbridge::def(
         scope, "needs_x", [](int, py::args const&, numbers const& x) { return x.count(); },
+#if defined(WITH_NANOBIND)
+        nb::arg("n"), nb::arg("others"), nb::arg("x") = nb::none());
+#else
         py::arg("n"), py::arg("x") = py::none());
+#endif
   });
+  dlbridge::def(
+      members, "plain", [](int x, std::string const& y) { return x + static_cast<int>(y.size()); },
+      py::arg("x"), py::arg("y"));
 }

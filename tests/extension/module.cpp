@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The module `extension`. Each of the other source files adds its bindings.
-#include <dlbridge/pybind11.hpp>
-
+// The modules `extension` and `nanobind_extension`. Each of the other source files adds its
+// bindings.
 #include "registration.hpp"
 
-PYBIND11_MODULE(extension, m, pybind11::mod_gil_not_used()) {
+#if defined(WITH_NANOBIND)
+void add_more_of_nanobind(py::module_& m);
+
+NB_MODULE(nanobind_extension, m) {
+  add_more_of_nanobind(m);
+#else
+PYBIND11_MODULE(extension, m, py::mod_gil_not_used()) {
+#endif
   dlbridge::init(m);
   add_arguments(m);
   add_changes(m);

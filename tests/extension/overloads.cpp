@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functions with several signatures.
-#include <dlbridge/pybind11.hpp>
-
 #include <cstdint>
 
 #include "containers_read_twice.hpp"
 #include "registration.hpp"
-
-namespace py = pybind11;
 
 namespace {
 
@@ -44,7 +40,7 @@ void add_overloads(py::module_& m) {
     dlbridge::def(
         scope, "extent", [](vector<double> const& x) { return x.extent(0); }, py::arg("x"));
   });
-  m.def("add_overload_to_pybind11_function", [](py::module_ scope) {
+  m.def("add_overload_to_plain_function", [](py::module_ scope) {
     scope.def("occupied", [] {});
     dlbridge::def(scope, "occupied", [](vector<float> const&) {});
   });

@@ -1,18 +1,19 @@
-// The functions that add the bindings of each source file to the module `extension`.
+// The functions that add the bindings of each source file to the module `extension`, and to
+// `nanobind_extension`.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <pybind11/pybind11.h>
+#include "library.hpp"
 
-void add_arguments(pybind11::module_& m);
-void add_changes(pybind11::module_& m);
-void add_constraints(pybind11::module_& m);
-void add_containers(pybind11::module_& m);
-void add_results(pybind11::module_& m);
-void add_overloads(pybind11::module_& m);
-void add_dispatch(pybind11::module_& m);
-void add_fast(pybind11::module_& m);
-void add_classes(pybind11::module_& m);
-void add_members(pybind11::module_& m);
-void add_python_errors(pybind11::module_& m);
-void add_visible(pybind11::module_& m);
+void add_arguments(py::module_& m);
+void add_changes(py::module_& m);
+void add_constraints(py::module_& m);
+void add_containers(py::module_& m);
+void add_results(py::module_& m);
+void add_overloads(py::module_& m);
+void add_dispatch(py::module_& m);
+void add_fast(py::module_& m);
+void add_classes(py::module_& m);
+void add_members(py::module_& m);
+void add_python_errors(py::module_& m);
+void add_visible(py::module_& m);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every kind of tensor result, the type of its Python object, and exceptions of C++ functions.
-#include <dlbridge/pybind11.hpp>
-
 #include <cxxabi.h>
 
 #include <cstddef>
@@ -124,7 +122,7 @@ void fail(int how) {
     case 0:
       dlbridge::raise(dlbridge::refusal(dlbridge::errc::overflow, "less", "more"));
     case 1:
-      throw py::key_error("a pybind11 exception");
+      throw py::key_error("an exception of the library");
     case 2:
       throw std::runtime_error("a standard exception");
     case 3:
@@ -143,6 +141,10 @@ void fail(int how) {
       throw registered("a registered exception");
     case 10:
       throw uncounted();
+    case 11:
+      throw std::overflow_error("a number");
+    case 12:
+      throw std::length_error("a length");
     default: {
       dlbridge::any_tensor const counted(count_to(3));
       counted.as<double, dlbridge::shape<2, 2>>();
@@ -156,10 +158,21 @@ void add_results(py::module_& m) {
   binder functions(m);
   add_owning_results(functions);
   add_argument_results(functions);
+#if defined(WITH_NANOBIND)
+  nb::exception<registered>(m, "Registered", PyExc_ArithmeticError);
+#else
   py::register_exception<registered>(m, "Registered", PyExc_ArithmeticError);
+#endif
   functions.add("fail", [](int x) { fail(x); });
   dlbridge::def(
       m, "fail_with", [](span_to_read, int how) { fail(how); }, py::arg("x"), py::arg("how"));
+  functions.by_library.def("several", [](int n) {
+    std::vector<dlbridge::managed_tensor> all;
+    for (int i = 0; i < n; ++i) {
+      all.push_back(count_to(i));
+    }
+    return all;
+  });
   py::module_ as = m.def_submodule("returns");
   for (named_library const& each : libraries) {
     dlbridge::def(

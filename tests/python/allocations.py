@@ -28,7 +28,7 @@ FOREIGN = (RuntimeError, BufferError, SystemError, pickle.PickleError)
 TERMINATED = ("def", "refuse an overload", "from a pointer")
 BY_PYBIND11 = (
     "*by_def",
-    "*by_pybind11",
+    "*by_library",
     "*overload",
     "a m*",
     "a result for*",

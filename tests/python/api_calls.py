@@ -71,7 +71,7 @@ SUPPRESSED = {
         ),
         Rule("a result for a library, numpy", "PyObject_CallMethod",
              "a result returns by from_dlpack where the test of NumPy's C API fails"),
-        Rule("*, by_pybind11", "*", "a caster of pybind11 states only that an object does not fit"),
+        Rule("*, by_library", "*", "a caster of pybind11 states only that an object does not fit"),
         Rule("totals, by_def", "*", "the caster of a container does the same"),
     ],
     Interrupt: [],

@@ -1,19 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The functions of the test extension by binding, and a check that their arguments are freed."""
+"""The functions of the test extensions by binding, and a check that their arguments are freed."""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from typing import Any
 
-import extension
 import producers
 
-BINDINGS = ["by_def", "by_pybind11", "by_fast"]  # submodules of the extension
-DETAILED = ["by_def", "by_fast"]  # their errors have the reason, unlike those of plain pybind11
+# The modules of the same functions, by pybind11 and by nanobind, that were built.
+MODULES = [name for name in ("extension", "nanobind_extension") if importlib.util.find_spec(name)]
+
+
+def bindings(*ways: str) -> list[str]:
+    """The names of the submodules of all extensions that bind functions in one of the ways."""
+    return [f"{module}.{way}" for module in MODULES for way in ways]
+
+
+BINDINGS = bindings("by_def", "by_library", "by_fast")
+DETAILED = bindings("by_def", "by_fast")  # their errors have the reason, unlike the libraries'
+OWNING = "nanobind_extension.by_library"  # its spans own their tensors during the call
 
 
 def function(binding: str, name: str) -> Any:
-    return getattr(getattr(extension, binding), name)
+    module, _, way = binding.partition(".")
+    return getattr(getattr(importlib.import_module(module), way), name)
 
 
 def freed_once(*arguments: producers.Producer) -> bool:

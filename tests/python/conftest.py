@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -98,11 +99,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrizes `library` with the requested rows of the file's LIBRARIES, and dlbridge."""
+    """Parametrizes `library` with the requested rows of the file's LIBRARIES, and dlbridge, and
+    `extension` with the modules of the same functions by pybind11 and by nanobind."""
     if "library" in metafunc.fixturenames:
         names = {"dlbridge", *requested(metafunc.config)}
         table = {k: v for k, v in metafunc.module.LIBRARIES.items() if k in names}
         metafunc.parametrize("library", table.values(), ids=table.keys())
+    if "extension" in metafunc.fixturenames:
+        names = importlib.import_module("bindings").MODULES
+        metafunc.parametrize("extension", [*map(importlib.import_module, names)], ids=names)
 
 
 def pytest_collection_finish() -> None:

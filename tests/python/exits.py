@@ -97,7 +97,7 @@ def call_without_gil(module: str) -> Callable[[], Step]:
 
         called: Any = importlib.import_module(module).without_gil
         x = producers.Producer(shape=(3,))
-        return lambda: called(x, x) if module == "extension" else called(x)
+        return lambda: called(x, x)
 
     return make
 
@@ -126,12 +126,12 @@ KINDS: dict[str, Callable[[], Step]] = {
     "buffers": buffers,
     "refuse": refuse,
     **{f"{name}_{binding}": call(binding, name)
-       for binding in ("by_def", "by_pybind11", "by_fast")
+       for binding in ("by_def", "by_library", "by_fast")
        for name in ("sum", "doubled", "totals") if (binding, name) != ("by_fast", "totals")},
     "guarded_by_pybind11": call_without_gil("extension"),
     "guarded_by_nanobind": call_without_gil("nanobind_extension"),
     **{f"refuse_{binding}": refuse_call(binding)
-       for binding in ("by_def", "by_pybind11", "by_fast")},
+       for binding in ("by_def", "by_library", "by_fast")},
 }  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def steps() -> dict[str, Step]:
         "lend": lambda: extension.by_def.sum(Lender(foreign.tensor(shape=(3,)))),
         "def": lambda: extension.by_def.doubled(plain),
         "def of a container": lambda: extension.by_def.totals([plain, tensor]),
-        "pybind11": lambda: extension.by_pybind11.owned(plain),
+        "pybind11": lambda: extension.by_library.owned(plain),
         "def_fast": lambda: extension.by_fast.same(plain),
         "refused call": lambda: extension.by_fast.sum(producers.Producer(dtype=(0, 64, 1))),
         "def_dlpack": lambda: dlbridge.from_dlpack(extension.Image(2, 3)),

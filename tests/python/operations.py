@@ -117,7 +117,7 @@ def bound(binding: str, name: str) -> Callable[[Any], object]:
 
 
 fast: Any = extension.fast
-BINDINGS = ("by_def", "by_pybind11", "by_fast")
+BINDINGS = ("by_def", "by_library", "by_fast")
 OPERATIONS: dict[str, Operation] = {
     "import": Operation(Python, dlbridge.from_dlpack),
     "import a copy": Operation(Python, lambda x: dlbridge.from_dlpack(x, copy=True)),

@@ -20,10 +20,10 @@ import pytest
 from cpython_build import FREE_THREADED
 
 import foreign
+from bindings import MODULES
 
 IS_BORROWED = not FREE_THREADED and np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 CHANGED = "a tensor that stays as it is during the call"
-MODULES = [name for name in ("extension", "nanobind_extension") if importlib.util.find_spec(name)]
 BINDINGS = ["by_def", "by_fast", "by_overloads", "by_library"]
 SIZE = 2000  # elements: NumPy keeps small blocks of memory for itself
 

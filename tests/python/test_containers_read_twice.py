@@ -5,8 +5,6 @@ refused, and tensors that Python code changes meanwhile are borrowed again."""
 from __future__ import annotations
 
 import gc
-import importlib
-import importlib.util
 import os
 import subprocess
 import sys
@@ -19,14 +17,10 @@ import numpy as np
 import pytest
 from cpython_build import FREE_THREADED
 
+from bindings import MODULES
+
 IS_BORROWED = not FREE_THREADED and np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 CHANGED = "a tensor that stays as it is during the call"
-MODULES = [name for name in ("extension", "nanobind_extension") if importlib.util.find_spec(name)]
-
-
-@pytest.fixture(params=MODULES)
-def extension(request: pytest.FixtureRequest) -> Any:
-    return importlib.import_module(request.param)
 
 
 def arrays(dtype: str) -> list[Any]:

@@ -21,10 +21,10 @@ import pytest
 from cpython_build import FREE_THREADED
 
 import dlbridge
+from bindings import MODULES
 from rows import JAX_IS_VERSIONED
 
 PEERS = [name for name in ("numpy", "torch") if importlib.util.find_spec(name)]
-MODULES = [name for name in ("extension", "nanobind_extension") if importlib.util.find_spec(name)]
 BORROWS = not FREE_THREADED and np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 
 FLOATS = np.ones(3, "float32")
@@ -46,11 +46,6 @@ class RaisesOnce:
         if i == len(self):
             raise IndexError
         return float(i)
-
-
-@pytest.fixture(params=MODULES)
-def extension(request: pytest.FixtureRequest) -> Any:
-    return importlib.import_module(request.param)
 
 
 def importer(peer: str) -> Callable[[Any], Any]:

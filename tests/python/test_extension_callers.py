@@ -4,11 +4,12 @@ and return arrays of the same type."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from callers import LIBRARIES, Library, is_array_of, values
 
 import dlbridge
-import extension
 from bindings import BINDINGS, function
 
 
@@ -31,7 +32,7 @@ def test_results_have_the_type_of_the_argument(library: Library, binding: str) -
     ]:
         y = function(binding, name)(x)
         # Plain pybind11 converts a managed_tensor without the arguments of the call.
-        no_origin = binding == "by_pybind11" and name == "counted_like"
+        no_origin = binding.endswith("by_library") and name == "counted_like"
         assert is_array_of(LIBRARIES["dlbridge"] if no_origin else library, y)
         assert values(y) == expected
 
@@ -42,7 +43,7 @@ def test_a_returned_argument_shares_memory(library: Library, binding: str) -> No
     assert library.address(function(binding, "same")(x)) == library.address(x)
 
 
-def test_a_result_of_another_dtype(library: Library) -> None:
+def test_a_result_of_another_dtype(extension: Any, library: Library) -> None:
     x = library.make([[1, 2], [3, 4], [5, 6]], "float32")
     if not library.has_float64:
         with pytest.raises(BufferError, match=r"expected float64\[3, 2\] on cpu, as the function"):
@@ -54,13 +55,13 @@ def test_a_result_of_another_dtype(library: Library) -> None:
     assert (t.dtype, t.shape) == ("float64", (3, 2))
 
 
-def test_values(library: Library) -> None:
+def test_values(extension: Any, library: Library) -> None:
     x = library.make([1.5, 2.5, 4], "float32")
-    assert [function(binding, "sum")(x) for binding in BINDINGS] == [8, 8, 8]
+    assert {function(binding, "sum")(x) for binding in BINDINGS} == {8}
     assert extension.Image(1, 2).dot(library.make([[1, 2]], "float32")) == 0
 
 
-def test_the_message_of_a_refusal(library: Library) -> None:
+def test_the_message_of_a_refusal(extension: Any, library: Library) -> None:
     with pytest.raises(TypeError) as raised:
         extension.by_def.sum(library.make([[1], [2]], "uint8"))
     assert str(raised.value) == (
@@ -69,11 +70,11 @@ def test_the_message_of_a_refusal(library: Library) -> None:
     )
 
 
-def test_overloads(library: Library) -> None:
+def test_overloads(extension: Any, library: Library) -> None:
     assert extension.kind(library.make([1], "float32")) == "float32"
 
 
-def test_returns_selects_the_library(library: Library) -> None:
+def test_returns_selects_the_library(extension: Any, library: Library) -> None:
     if library.name != "array_api_strict":  # not in dlbridge::library
         result = getattr(extension.returns, library.name)(3)
         assert is_array_of(library, result)

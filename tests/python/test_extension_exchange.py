@@ -4,14 +4,15 @@ slot of dlbridge's tables, called from C."""
 
 from __future__ import annotations
 
+import importlib
+from functools import partial
 from typing import Any
 
 import pytest
 
 import dlbridge
-import extension
 import foreign
-from bindings import BINDINGS, DETAILED, function
+from bindings import BINDINGS, DETAILED, MODULES, OWNING, function
 from producers import Producer
 
 NAME = "__dlpack_c_exchange_api__"
@@ -80,10 +81,17 @@ SPELLINGS: dict[str, Any] = {
 }  # fmt: skip
 
 
-# A caster of plain pybind11 reads a tensor again, as it cannot know what later casters do.
+# A caster of the binding library reads a tensor again, as it cannot know what later casters do.
 READ_AGAIN: dict[str, dict[str, int]] = {
-    binding: {"lend": 1} if binding == "by_pybind11" else {} for binding in BINDINGS
+    binding: {"lend": 1} if binding.endswith("by_library") else {} for binding in BINDINGS
 }
+
+
+def lends(binding: str) -> dict[str, int]:
+    """The calls of slots for a span."""
+    if binding == OWNING:
+        return {"give": 1, "lend": 1}
+    return {"lend": 2 if READ_AGAIN[binding] else 1}
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
@@ -93,8 +101,8 @@ def test_a_table_is_found_by_every_spelling(binding: str, spelling: str) -> None
     x = SPELLINGS[spelling]()(handle)
     calls = Calls()
     assert function(binding, "span_to_read")(x) == handle.address
-    assert calls.counts() == {"lend": 2 if READ_AGAIN[binding] else 1}
-    assert handle.handed_out == 0
+    assert calls.counts() == lends(binding)
+    assert handle.handed_out == (binding == OWNING)
 
 
 @pytest.mark.parametrize("kind", ["span_to_read", "owned", "any_tensor"])
@@ -154,7 +162,7 @@ def test_what_is_no_table(binding: str, name: str, value: Any) -> None:
     assert x.requests == 2
 
 
-def test_without_the_lend_slot_the_give_slot_is_used() -> None:
+def test_without_the_lend_slot_the_give_slot_is_used(extension: Any) -> None:
     handle = foreign.tensor(shape=(3,))
     calls = Calls()
     assert extension.by_def.span_to_read(table_class(table(missing=["lend"]))(handle))
@@ -197,7 +205,7 @@ def test_a_tensor_of_a_table_is_checked(
 
 
 @pytest.mark.parametrize("fields", [{"version": (2, 0)}, {"flags": 1}], ids=str)
-def test_an_owned_tensor_that_is_refused_is_freed(fields: dict[str, Any]) -> None:
+def test_an_owned_tensor_that_is_refused_is_freed(extension: Any, fields: dict[str, Any]) -> None:
     handle = foreign.tensor(shape=(3,), **fields)
     with pytest.raises(TypeError):
         extension.by_def.owned_to_write(table_class(table())(handle))
@@ -209,12 +217,12 @@ def test_complex_tensors_are_imported_by_dlpack(binding: str) -> None:
     x = table_and_methods(table())(foreign.tensor(shape=(2,), dtype=(5, 64, 1)))
     calls = Calls()
     assert function(binding, "complex_sum")(x) == 1 + 3
-    lends = 2 if binding == "by_pybind11" else 1
-    assert (calls.counts(), x.requests) == ({"lend": lends}, 1)
-    assert (x.handle.handed_out, x.handle.calls) == (1, 1)
+    assert (calls.counts(), x.requests) == (lends(binding), 1)
+    exports = 2 if binding == OWNING else 1
+    assert (x.handle.handed_out, x.handle.calls) == (exports, exports)
 
 
-def test_a_class_that_gets_a_table_later() -> None:
+def test_a_class_that_gets_a_table_later(extension: Any) -> None:
     cls = type("Array", (WithMethods,), {})
     x: Any = cls(foreign.tensor(shape=(3,)))
     extension.by_def.span_to_read(x)
@@ -251,7 +259,7 @@ def test_the_table_allocates_new_memory(binding: str) -> None:
     assert [now - before for now, before in zip(foreign.accounts(), (exports, freed))] == [2, 2]
 
 
-def test_without_an_allocator_dlbridge_allocates() -> None:
+def test_without_an_allocator_dlbridge_allocates(extension: Any) -> None:
     result = extension.by_def.doubled(
         table_class(table(missing=["allocate"]))(foreign.tensor(shape=(3,)))
     )
@@ -280,7 +288,7 @@ def test_a_table_that_refuses_a_result(binding: str) -> None:
     assert (handle.handed_out, handle.calls) == (1, 1)
 
 
-def test_without_the_take_slot_a_result_is_a_tensor() -> None:
+def test_without_the_take_slot_a_result_is_a_tensor(extension: Any) -> None:
     result = extension.by_def.same(table_class(table(missing=["take"]))(foreign.tensor(shape=(3,))))
     assert type(result) is dlbridge.Tensor
 
@@ -288,17 +296,9 @@ def test_without_the_take_slot_a_result_is_a_tensor() -> None:
 # The tables of dlbridge: every slot, called from C.
 
 
-def image() -> Any:
-    result = extension.Image(2, 3)
-    result.fill(2)
-    return result
-
-
-PlainImage: Any = extension.plain_image_class()
-
-
-def plain_image() -> Any:
-    result = PlainImage(2, 3)
+def filled(image: type) -> Any:
+    """An object of a class of images."""
+    result: Any = image(2, 3)
     result.fill(2)
     return result
 
@@ -307,12 +307,17 @@ def tensor(**fields: Any) -> dlbridge.Tensor:
     return dlbridge.from_dlpack(Producer(**fields))
 
 
+IMAGES: list[type] = [
+    cls
+    for module in map(importlib.import_module, MODULES)
+    for cls in (module.Image, module.plain_image_class())
+]
 CLASSES: list[tuple[type, Any]] = [
     (dlbridge.Tensor, tensor),
-    (extension.Image, image),
-    (PlainImage, plain_image),
+    *[(cls, partial(filled, cls)) for cls in IMAGES],
 ]
-ALL_CLASSES = [*CLASSES, (extension.Constant, extension.Constant)]
+CONSTANTS = [importlib.import_module(module).Constant for module in MODULES]
+ALL_CLASSES = [*CLASSES, *zip(CONSTANTS, CONSTANTS)]
 
 
 @pytest.mark.parametrize("cls, _", ALL_CLASSES)
@@ -378,7 +383,7 @@ def test_a_class_without_memory_for_extents_does_not_lend(cls: type, make: Any) 
         foreign.slot(cls, "lend", make())
 
 
-def test_a_table_gives_read_only_memory_and_does_not_lend_it() -> None:
+def test_a_table_gives_read_only_memory_and_does_not_lend_it(extension: Any) -> None:
     x = tensor(flags=1)
     with pytest.raises(BufferError) as raised:
         foreign.slot(dlbridge.Tensor, "lend", x)
@@ -420,13 +425,12 @@ REFUSED: list[tuple[type, dict[str, Any], str]] = [
       for cls, _ in ALL_CLASSES],
     *[(cls, {"ndim": -1}, "malformed tensor") for cls, _ in ALL_CLASSES],
     *[(cls, {"data": None}, "tensor without data") for cls, _ in ALL_CLASSES],
-    (extension.Image, {"dtype": (0, 32, 1)}, "expected float32.*: dtype differs"),
-    (extension.Image, {"shape": (3,)}, "rank differs"),
-    (PlainImage, {"shape": (3,)}, "rank differs"),
+    *[(cls, {"dtype": (0, 32, 1)}, "expected float32.*: dtype differs") for cls in IMAGES],
+    *[(cls, {"shape": (3,)}, "rank differs") for cls in IMAGES],
 ]  # fmt: skip
 
 
-def test_a_table_of_a_class_without_adopt_gives_a_tensor() -> None:
+def test_a_table_of_a_class_without_adopt_gives_a_tensor(extension: Any) -> None:
     handle = foreign.tensor(strides=(1, 8))
     tensor = foreign.slot(extension.Constant, "take", foreign.consume(handle.capsule(True)))
     assert isinstance(tensor, dlbridge.Tensor)
@@ -490,22 +494,24 @@ def test_the_reasons_of_an_allocator(
 
 
 def test_an_argument_of_an_extension_class_is_imported_by_its_table(
+    extension: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delattr(extension.Image, "__dlpack__")
-    assert image().dot(image()) == 24
-    result = image().like(image())
+    image = filled(extension.Image)
+    assert image.dot(image) == 24
+    result = image.like(image)
     assert type(result) is extension.Image
     assert isinstance(result.dot(result), float)  # of uninitialized elements, perhaps NaN
 
 
-def test_a_static_type_is_not_made_a_producer() -> None:
+def test_a_static_type_is_not_made_a_producer(extension: Any) -> None:
     with pytest.raises(TypeError, match=r"(immutable|extension) type 'float'"):
         extension.make_a_static_type_a_producer()
     assert not hasattr(float, "__dlpack__")
 
 
-def test_dlpack_of_an_extension_class() -> None:
+def test_dlpack_of_an_extension_class(extension: Any) -> None:
     for cls, make in ALL_CLASSES[1:]:
         x = make()
         tensor = foreign.consume(x.__dlpack__(max_version=(1, 0)))

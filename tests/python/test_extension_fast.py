@@ -10,11 +10,15 @@ from typing import Any
 import pytest
 
 import dlbridge
-import extension
 from bindings import freed_once
 from producers import Producer
 
-fast: Any = extension.fast
+
+@pytest.fixture
+def fast(extension: Any) -> Any:
+    return extension.fast
+
+
 INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 VECTOR = 'typing.Annotated[dlbridge.typing.SupportsDLPack, "float32[*] on cpu{}"]'
 
@@ -42,7 +46,7 @@ def bounds(name: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("name", INTEGERS)
-def test_integers(name: str) -> None:
+def test_integers(fast: Any, name: str) -> None:
     echo = getattr(fast, name)
     low, high = bounds(name)
     for value in (low, high, 0, 1, True, Index()):
@@ -59,14 +63,14 @@ def test_integers(name: str) -> None:
 
 @pytest.mark.skipif(not hasattr(sys, "set_int_max_str_digits"), reason="every int has a repr()")
 @pytest.mark.parametrize("name", INTEGERS)
-def test_an_integer_of_too_many_digits_for_repr(name: str) -> None:
+def test_an_integer_of_too_many_digits_for_repr(fast: Any, name: str) -> None:
     with pytest.raises(TypeError, match=r"OverflowError: .* got a value of type int$"):
         getattr(fast, name)(10**5000)
 
 
 @pytest.mark.parametrize("value", [1.0, "1", None, [1], 1j])
 @pytest.mark.parametrize("name", INTEGERS)
-def test_other_objects_than_integers(name: str, value: object) -> None:
+def test_other_objects_than_integers(fast: Any, name: str, value: object) -> None:
     with pytest.raises(TypeError) as raised:
         getattr(fast, name)(value)
     kind = type(value).__name__
@@ -74,7 +78,7 @@ def test_other_objects_than_integers(name: str, value: object) -> None:
 
 
 @pytest.mark.parametrize("name, third", [("float32", 0.3333333432674408), ("float64", 1 / 3)])
-def test_floats(name: str, third: float) -> None:
+def test_floats(fast: Any, name: str, third: float) -> None:
     echo = getattr(fast, name)
     assert [echo(each) for each in (1, 2.5, True, Index(), Float(), -1.0, -1)] == [
         1, 2.5, 1, 5, 2.5, -1, -1,
@@ -88,7 +92,7 @@ def test_floats(name: str, third: float) -> None:
         assert str(raised.value) == f"{name}(): argument 'value': expected a float; got {kind}"
 
 
-def test_bools() -> None:
+def test_bools(fast: Any) -> None:
     assert fast.boolean(True) is True
     assert fast.boolean(False) is False
     for value in (0, 1, "", None):
@@ -99,14 +103,14 @@ def test_bools() -> None:
 
 
 @pytest.mark.parametrize("name", ["int8", "uint64", "float32"])
-def test_a_number_that_raises(name: str) -> None:
+def test_a_number_that_raises(fast: Any, name: str) -> None:
     with pytest.raises(TypeError) as raised:
         getattr(fast, name)(Faulty())
     assert str(raised.value) == f"{name}(): argument 'value': LookupError: no number"
     assert type(raised.value.__cause__) is LookupError
 
 
-def test_keywords() -> None:
+def test_keywords(fast: Any) -> None:
     x, y = Producer(shape=(3,)), Producer(shape=(3,))
     target = dlbridge.from_dlpack(y)
     assert fast.axpy(2, x, y=target) is None
@@ -115,7 +119,7 @@ def test_keywords() -> None:
     assert fast.dot(Producer(shape=(3,)), Producer(shape=(3,))) == 5
 
 
-def test_names_of_parameters_beyond_ascii() -> None:
+def test_names_of_parameters_beyond_ascii(fast: Any) -> None:
     assert fast.beyond_ascii(5, ä=2) == fast.beyond_ascii(ä=2, größe=5) == 3
     with pytest.raises(TypeError, match="unexpected keyword argument 'ö'"):
         fast.beyond_ascii(5, ö=2)
@@ -137,14 +141,14 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
 
 @pytest.mark.parametrize("name, args, keywords, words", CALLS)
 def test_wrong_number_or_names_of_arguments(
-    name: str, args: tuple[Any, ...], keywords: dict[str, Any], words: str
+    fast: Any, name: str, args: tuple[Any, ...], keywords: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(TypeError) as raised:
         getattr(fast, name)(*args, **keywords)
     assert str(raised.value) == words
 
 
-def test_every_wrong_argument_is_named() -> None:
+def test_every_wrong_argument_is_named(fast: Any) -> None:
     x, y = Producer(shape=(3,), dtype=(0, 8, 1)), Producer(shape=(3,), flags=1)
     with pytest.raises(TypeError) as raised:
         fast.axpy("2", x, y)
@@ -158,7 +162,7 @@ def test_every_wrong_argument_is_named() -> None:
     assert freed_once(x, y)
 
 
-def test_unnamed_parameters() -> None:
+def test_unnamed_parameters(fast: Any) -> None:
     with pytest.raises(TypeError) as raised:
         fast.unnamed(Producer(shape=()), Producer(shape=(3,)))
     assert str(raised.value) == (
@@ -167,13 +171,13 @@ def test_unnamed_parameters() -> None:
     assert fast.unnamed(arg1=Producer(shape=(2,)), arg0=Producer(shape=(2,))) == 1
 
 
-def test_too_many_names() -> None:
+def test_too_many_names(fast: Any, extension: Any) -> None:
     words = "^bad argument: expected at most one name for each parameter; got dot3$"
     with pytest.raises(ValueError, match=words):
         extension.too_many_names(fast)
 
 
-def test_a_name_that_is_taken() -> None:
+def test_a_name_that_is_taken(extension: Any) -> None:
     module = types.ModuleType("functions")
     extension.define_fast(module)
     first = module.extent
@@ -182,23 +186,23 @@ def test_a_name_that_is_taken() -> None:
     assert module.extent is first
 
 
-def test_docstrings_and_attributes() -> None:
+def test_docstrings_and_attributes(fast: Any) -> None:
     read, write = VECTOR.format(""), VECTOR.format(", writable")
     assert fast.dot.__doc__ == f"dot(x: {read}, y: {read}) -> float\n\nThe scalar product."
     assert fast.axpy.__doc__ == f"axpy(a: float, x: {read}, y: {write}) -> None"
     assert fast.nothing.__doc__ == "nothing() -> None"
     assert fast.uint8.__doc__ == "uint8(value: int) -> int"
-    assert (fast.dot.__name__, fast.dot.__module__) == ("dot", "extension.fast")
+    assert (fast.dot.__name__, fast.dot.__module__) == ("dot", fast.__name__)
 
 
-def test_a_function_outlives_its_module_attribute() -> None:
+def test_a_function_outlives_its_module_attribute(fast: Any) -> None:
     dot = fast.dot
     with pytest.MonkeyPatch.context() as patch:
         patch.delattr(fast, "dot")
         assert dot(Producer(shape=(3,)), Producer(shape=(3,))) == 5
 
 
-def test_a_type_error_of_the_conversion_is_the_cause() -> None:
+def test_a_type_error_of_the_conversion_is_the_cause(extension: Any) -> None:
     class Length:
         def __float__(self) -> float:
             raise TypeError("metres are no seconds")

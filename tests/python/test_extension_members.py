@@ -5,6 +5,7 @@ that an extension binds, and tensors of objects that are no parameters."""
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable
@@ -14,11 +15,19 @@ import pytest
 from cpython_build import FREE_THREADED
 
 import dlbridge
-from extension import members
+from producers import Raises
 
-Table = members.Table
-INTEGER = "typing.SupportsInt | typing.SupportsIndex"
 FLOAT32 = 'typing.Annotated[dlbridge.typing.SupportsDLPack, "float32[*, *] on cpu"]'
+
+
+@pytest.fixture
+def members(extension: Any) -> Any:
+    return extension.members
+
+
+@pytest.fixture
+def Table(members: Any) -> Any:
+    return members.Table
 
 
 def numbers(rows: int = 2, columns: int = 3) -> Any:
@@ -31,15 +40,16 @@ def refusal(call: Callable[[], object]) -> str:
     return str(raised.value)
 
 
-def test_constructors_take_tensors() -> None:
+def test_constructors_take_tensors(Table: Any) -> None:
     assert np.asarray(Table(numbers()).array).tolist() == numbers().tolist()
     assert np.asarray(Table(factor=2, values=numbers()).array).tolist() == (2 * numbers()).tolist()
     assert Table(3, 2).array.shape == (3, 2)
     assert Table.__init__.__name__ == "__init__"
 
 
-def test_a_constructor_states_why_it_refuses() -> None:
-    first = f"1. __init__(self: {Table.__module__}.Table, values: {FLOAT32}"
+def test_a_constructor_states_why_it_refuses(Table: Any) -> None:
+    own = "self" if "nanobind" in Table.__module__ else f"self: {Table.__module__}.Table"
+    first = f"1. __init__({own}, values: {FLOAT32}"
     for arguments, named, reasons in (
         (
             (numbers().astype("float64"),),
@@ -59,7 +69,7 @@ def test_a_constructor_states_why_it_refuses() -> None:
             assert f"\n  {reason}" in text
 
 
-def test_a_refused_constructor_leaves_no_object_behind() -> None:
+def test_a_refused_constructor_leaves_no_object_behind(Table: Any) -> None:
     values = numbers().astype("float64")
     for _ in range(3):
         refusal(lambda v=values: Table(v))  # type: ignore[misc]
@@ -70,8 +80,8 @@ def test_a_refused_constructor_leaves_no_object_behind() -> None:
     assert alive() is None
 
 
-def test_a_subclass_calls_the_constructor() -> None:
-    class Named(Table):  # type: ignore[misc, valid-type]
+def test_a_subclass_calls_the_constructor(Table: Any) -> None:
+    class Named(Table):  # type: ignore[misc]
         def __init__(self, values: Any, name: str) -> None:
             super().__init__(values)
             self.name = name
@@ -80,7 +90,7 @@ def test_a_subclass_calls_the_constructor() -> None:
     assert (named.array.tolist(), named.name) == (numbers().tolist(), "a")
 
 
-def test_a_subclass_in_python_overrides_a_virtual_method() -> None:
+def test_a_subclass_in_python_overrides_a_virtual_method(members: Any) -> None:
     class Square(members.Shape):  # type: ignore[misc]
         def kind(self) -> str:
             return "square"
@@ -88,22 +98,23 @@ def test_a_subclass_in_python_overrides_a_virtual_method() -> None:
     corners = np.zeros(4, "float32")
     assert members.kind_of(members.Shape(corners)) == "plain"
     square = Square(corners)
-    assert (members.kind_of(square), square.count) == ("square", 4)
+    assert (members.kind_of(square), square.count()) == ("square", 4)
     assert refusal(lambda: members.Shape("round")).startswith(
         "Shape(): argument 'corners': not a DLPack producer"
     )
 
 
-def test_static_methods_are_overloaded() -> None:
+def test_static_methods_are_overloaded(Table: Any) -> None:
     assert Table.column(np.ones(4, "float32")).rows == 4
     assert Table(1, 1).column(np.ones(5, "float64")).rows == 5
     assert Table.values_of(numbers()).tolist() == numbers().tolist()
     text = refusal(lambda: Table.column(np.ones(2, "int8")))
     assert text.count("got int8[2] on cpu: dtype differs") == 2
-    assert isinstance(vars(Table)["column"], staticmethod)
+    is_pybind11 = Table.__module__ == "extension.members"
+    assert isinstance(vars(Table)["column"], staticmethod) == is_pybind11
 
 
-def test_a_property_exposes_memory_and_takes_tensors() -> None:
+def test_a_property_exposes_memory_and_takes_tensors(Table: Any) -> None:
     table = Table(numbers())
     values = table.values
     assert isinstance(values, dlbridge.Tensor)
@@ -124,7 +135,7 @@ def test_a_property_exposes_memory_and_takes_tensors() -> None:
         table.rows = 3
 
 
-def test_a_view_belongs_to_the_library_that_the_function_names() -> None:
+def test_a_view_belongs_to_the_library_that_the_function_names(Table: Any) -> None:
     table = Table(numbers())
     array = table.array
     assert type(array) is np.ndarray
@@ -134,7 +145,7 @@ def test_a_view_belongs_to_the_library_that_the_function_names() -> None:
     assert array.tolist() == numbers().tolist()
 
 
-def test_a_view_belongs_to_the_library_of_the_first_tensor_argument() -> None:
+def test_a_view_belongs_to_the_library_of_the_first_tensor_argument(Table: Any) -> None:
     table = Table(numbers())
     row = np.zeros(3, "float32")
     assert type(table.values_like(row)) is np.ndarray
@@ -144,22 +155,28 @@ def test_a_view_belongs_to_the_library_of_the_first_tensor_argument() -> None:
     assert np.asarray(table.row(1)).tolist() == [3, 4, 5]
 
 
-def test_an_iterator_keeps_its_object_alive() -> None:
+def test_an_iterator_keeps_its_object_alive(Table: Any) -> None:
     def rows() -> Any:
         return iter(Table(numbers(3, 2)))
 
     iterator = rows()
+    class_ = type(iterator)  # CPython from 3.12 on warns of a class without a module
+    assert getattr(sys.modules[class_.__module__], class_.__qualname__) is class_
     gc.collect()
     items = list(iterator)
     del iterator
     gc.collect()
     assert [np.asarray(each).tolist() for each in items] == numbers(3, 2).tolist()
     assert [type(each) for each in Table(numbers()).arrays()] == [np.ndarray] * 2
-    squares = [np.asarray(each).tolist() for each in Table(1, 1).squares()]
-    assert squares == [[0], [1], [4]]
+    squares = Table(1, 1).squares()
+    assert [np.asarray(each).tolist() for each in squares] == [[0], [1], [4]]
+    assert list(squares) == []
+    with pytest.raises(BufferError, match="extents of 0 and above"):
+        list(Table(1, 1).broken())
+    assert Table.__iter__.__doc__.rstrip().endswith("-> collections.abc.Iterator[typing.Any]")
 
 
-def test_threads_share_an_iterator() -> None:
+def test_threads_share_an_iterator(Table: Any) -> None:
     # A first use by several threads, and an end that each of them meets. Without the GIL an item
     # may come twice, as from iterators of Python, but none beyond the last one.
     iterator = iter(Table(numbers(500, 1)))
@@ -171,7 +188,7 @@ def test_threads_share_an_iterator() -> None:
     assert sum(map(len, parts)) == 500 or FREE_THREADED
 
 
-def test_the_function_of_an_iterator_checks_its_index() -> None:
+def test_the_function_of_an_iterator_checks_its_index(Table: Any) -> None:
     item = iter(Table(numbers(3, 2))).__reduce__()[1][0]
     assert np.asarray(item(2)).tolist() == numbers(3, 2)[2].tolist()
     for i in (3, 10**9, 2**64 - 1):
@@ -179,21 +196,23 @@ def test_the_function_of_an_iterator_checks_its_index() -> None:
             item(i)
 
 
-def test_a_class_with_eq_is_not_hashable() -> None:
+def test_an_operator_refuses_other_objects(Table: Any) -> None:
     assert Table(numbers()) == numbers()
     assert (Table(numbers()) == "text") is False
-    with pytest.raises(TypeError):
-        hash(Table(1, 1))
+    # pybind11 takes __hash__ from a class with __eq__, as Python does.
+    assert (Table.__hash__ is None) == (Table.__module__ == "extension.members")
 
 
-def test_objects_that_are_no_parameters_are_imported() -> None:
+def test_objects_that_are_no_parameters_are_imported(members: Any) -> None:
     one, two = np.ones(1, "float32"), np.ones(2, "float32")
     assert members.lengths(one, two, y=two) == [1, 2, 2]
-    assert members.pybind11_cast(x=two) == 2
+    assert members.cast_by_library(x=two) == 2
     assert (members.optional_length(None), members.optional_length(two)) == (-1, 2)
     assert refusal(lambda: members.lengths(one, y=two.astype("int8"))) == (
         "argument 'y': expected float32[*] on cpu; got int8[2] on cpu: dtype differs"
     )
+    with pytest.raises(KeyboardInterrupt):
+        members.lengths(Raises(KeyboardInterrupt()))
     assert refusal(lambda: members.lengths(3)) == (
         "not a DLPack producer: expected an object with __dlpack__ and __dlpack_device__; got one "
         "of type int. Pass numpy.asarray() of it"
@@ -202,74 +221,91 @@ def test_objects_that_are_no_parameters_are_imported() -> None:
 
 VECTOR = np.ones(3, "float32")
 WRONG = np.ones(3, "int8")
+BY_LIBRARY = r"(?s)\w+\(\): incompatible function arguments\..*Invoked"
 WRONG_TEXT = "expected float32[...] on cpu; got int8[3] on cpu: dtype differs"
 
 
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
-        (lambda: members.numbered(VECTOR), "numbered() is missing argument 'n'"),
-        (lambda: members.numbered(n=1), "numbered() is missing argument 'x'"),
-        (lambda: members.numbered(VECTOR, 1, 2), "numbered() takes 2 arguments, not 3"),
+        (lambda m: m.numbered(VECTOR), "numbered() is missing argument 'n'"),
+        (lambda m: m.numbered(n=1), "numbered() is missing argument 'x'"),
+        (lambda m: m.numbered(VECTOR, 1, 2), "numbered() takes 2 arguments, not 3"),
         (
-            lambda: members.numbered(VECTOR, 1, x=2),
+            lambda m: m.numbered(VECTOR, 1, x=2),
             "numbered() got several values for argument 'x'",
         ),
         (
-            lambda: members.numbered(VECTOR, 1, z=2),
+            lambda m: m.numbered(VECTOR, 1, z=2),
             "numbered() got an unexpected keyword argument 'z'",
         ),
         (
-            lambda: members.numbered(WRONG, None),
+            lambda m: m.numbered(WRONG, None),
             f"numbered(): argument 'x': {WRONG_TEXT}",
         ),
         (
-            lambda: members.keyword_only(VECTOR, "text"),
+            lambda m: m.keyword_only(VECTOR, "text"),
             "keyword_only() takes 1 positional argument, not 2",
         ),
-        (lambda: members.keyword_only(VECTOR), "keyword_only() is missing argument 'scale'"),
-        (lambda: members.unnamed(VECTOR), "unnamed() is missing argument 2"),
-        (lambda: members.raises(VECTOR, 0), "of the body"),
-        (lambda: members.raises(VECTOR, 1), "raises(): incompatible with the rest"),
+        (lambda m: m.keyword_only(VECTOR), "keyword_only() is missing argument 'scale'"),
+        (lambda m: m.unnamed(VECTOR), "unnamed() is missing argument 2"),
+        (lambda m: m.raises(VECTOR, 0), "of the body"),
+        (lambda m: m.raises(VECTOR, 1), "raises(): incompatible with the rest"),
+        (lambda m: m.rest(WRONG, 1), f"rest(): argument 'x': {WRONG_TEXT}"),
+        (lambda m: m.plain(1, z=3), "plain() got an unexpected keyword argument 'z'"),
+        (lambda m: m.plain(1, x=3), "plain() got several values for argument 'x'"),
         (
-            lambda: members.positional_only(x=VECTOR, n=1),
-            "positional_only() takes argument 'x' by position only",
-        ),
-        (lambda: members.positional_only(n=1), "positional_only() is missing argument 'x'"),
-        (
-            lambda: members.bind_a_default_of_none(members),
+            lambda m: m.bind_a_default_of_none(m),
             "dlbridge: the binding of needs_x() states that argument 'x' may be None, which its "
             "type refuses. Write std::optional of the type",
         ),
     ],
 )
 def test_a_refused_call_names_each_tensor_and_why(
-    call: Callable[[], object], expected: str
+    members: Any, call: Callable[[Any], object], expected: str
 ) -> None:
-    assert refusal(call) == expected
+    assert refusal(lambda: call(members)) == expected
 
 
-def test_accepted_calls_with_every_kind_of_argument() -> None:
+def test_accepted_calls_with_every_kind_of_argument(members: Any) -> None:
     assert members.keyword_only(VECTOR, scale=2, text="ab") == 10
     assert members.rest(VECTOR, 1, 2, 3, y=1, z=2) == 8
     assert members.no_conversion(VECTOR, True) is True
+    assert members.plain(1, "abc") == 4
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: members.numbered(VECTOR, "a"),
-        lambda: members.numbered(VECTOR, 128),
-        lambda: members.numbered_or_none(VECTOR, 128),
-        lambda: members.keyword_only(VECTOR, text=3, scale=1),
-        lambda: members.rest(VECTOR, 1, 2, 3, y="x"),
-        lambda: members.unnamed(VECTOR, VECTOR),
-        lambda: members.no_conversion(VECTOR, 1),
-        lambda: members.no_none(VECTOR, None),
-        lambda: members.no_none_for_optional(None),
-        lambda: Table.row(3, 1),
+        lambda m: m.numbered(VECTOR, "a"),
+        lambda m: m.numbered(VECTOR, 128),
+        lambda m: m.numbered_or_none(VECTOR, 128),
+        lambda m: m.keyword_only(VECTOR, text=3, scale=1),
+        lambda m: m.rest(VECTOR, 1, 2, 3, y="x"),
+        lambda m: m.unnamed(VECTOR, VECTOR),
+        lambda m: m.no_conversion(VECTOR, 1),
+        lambda m: m.plain("a", 2),
+        lambda m: m.plain(None, "b"),
+        lambda m: m.Table.row(3, 1),
     ],
 )
-def test_pybind11_states_why_it_converts_no_other_argument(call: Callable[[], object]) -> None:
-    with pytest.raises(TypeError, match=r"(?s)\w+\(\): incompatible function arguments\..*Invoked"):
-        call()
+def test_the_library_states_why_it_converts_no_other_argument(
+    members: Any, call: Callable[[Any], object]
+) -> None:
+    with pytest.raises(TypeError, match=BY_LIBRARY):
+        call(members)
+
+
+def test_extras_that_pybind11_alone_has() -> None:
+    from extension import members
+
+    with pytest.raises(TypeError, match=BY_LIBRARY):
+        members.no_none(VECTOR, None)
+    with pytest.raises(TypeError, match=BY_LIBRARY):
+        members.no_none_for_optional(None)
+    assert refusal(lambda: members.positional_only(x=VECTOR, n=1)) == (
+        "positional_only() takes argument 'x' by position only"
+    )
+    assert refusal(lambda: members.positional_only(n=1)) == (
+        "positional_only() is missing argument 'x'"
+    )

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 import dlbridge
-import extension
 from bindings import freed_once
 from producers import Producer, Raises
 
@@ -23,12 +22,7 @@ FLOAT32, FLOAT64, INT64 = (
     f'typing.Annotated[dlbridge.typing.SupportsDLPack, "{dtype}[*] on cpu"]'
     for dtype in ("float32", "float64", "int64")
 )
-SIGNATURES = [
-    f"1. kind(x: {FLOAT32}) -> str",
-    f"2. kind(x: {FLOAT64}) -> str",
-    f"3. kind(x: {INT64}, n: typing.SupportsInt | typing.SupportsIndex) -> str",
-    f"4. kind(x: {INT64}, y: {FLOAT32}) -> str",
-]
+INTEGER = {"extension": "typing.SupportsInt | typing.SupportsIndex", "nanobind_extension": "int"}
 TOO_MANY = "takes 1 argument, not 2"
 NOT_N = "the arguments are not those of this signature"
 
@@ -37,15 +31,25 @@ def vector(code: int = 2, bits: int = 32, **fields: Any) -> Producer:
     return Producer(**{"shape": (3,), "dtype": (code, bits, 1), **fields})
 
 
-def message(*reasons: str) -> str:
+def signatures(extension: Any) -> list[str]:
+    return [
+        f"kind(x: {FLOAT32}) -> str",
+        f"kind(x: {FLOAT64}) -> str",
+        f"kind(x: {INT64}, n: {INTEGER[extension.__name__]}) -> str",
+        f"kind(x: {INT64}, y: {FLOAT32}) -> str",
+    ]
+
+
+def message(extension: Any, *reasons: str) -> str:
     """One reason of candidates in a row follows the last of them."""
     lines = ["kind(): no overload takes these arguments:"]
-    for signature, reason, following in zip(SIGNATURES, reasons, (*reasons[1:], None)):
-        lines += [signature] if reason == following else [signature, f"  {reason}"]
+    followers = (*reasons[1:], None)
+    for i, (signature, reason) in enumerate(zip(signatures(extension), reasons)):
+        lines += [f"{i + 1}. {signature}", *([f"  {reason}"] if reason != followers[i] else [])]
     return "\n".join(lines)
 
 
-def test_the_first_candidate_that_fits_is_called() -> None:
+def test_the_first_candidate_that_fits_is_called(extension: Any) -> None:
     assert extension.kind(vector()) == "float32"
     assert extension.kind(vector(2, 64)) == "float64"
     assert extension.kind(vector(0, 64), 3) == "int64 and n"
@@ -55,22 +59,22 @@ def test_the_first_candidate_that_fits_is_called() -> None:
 
 
 @pytest.mark.parametrize(
-    "args",
+    "make",
     [
-        (vector(),),
-        (vector(2, 64),),
-        (vector(0, 64), 3),
-        (vector(0, 64), vector()),
-        (vector(4, 16),),
-        (vector(0, 64), vector(2, 64)),
-        (vector(), vector()),
-        (vector(data=None),),
-        (vector(version=(2, 0)),),
-        (vector(device=(2, 0)), 3),
+        lambda: (vector(),),
+        lambda: (vector(2, 64),),
+        lambda: (vector(0, 64), 3),
+        lambda: (vector(0, 64), vector()),
+        lambda: (vector(4, 16),),
+        lambda: (vector(0, 64), vector(2, 64)),
+        lambda: (vector(), vector()),
+        lambda: (vector(data=None),),
+        lambda: (vector(version=(2, 0)),),
+        lambda: (vector(device=(2, 0)), 3),
     ],
-    ids=lambda args: "-".join(type(each).__name__ for each in args),
 )
-def test_each_tensor_is_imported_and_freed_once(args: tuple[Any, ...]) -> None:
+def test_each_tensor_is_imported_and_freed_once(extension: Any, make: Any) -> None:
+    args = make()
     try:
         extension.kind(*args)
     except TypeError as error:
@@ -79,11 +83,22 @@ def test_each_tensor_is_imported_and_freed_once(args: tuple[Any, ...]) -> None:
     assert freed_once(*[each for each in args if isinstance(each, Producer)])
 
 
-def test_the_same_object_twice_is_two_arguments() -> None:
+def test_a_capsule_is_consumed_once(extension: Any) -> None:
+    p = vector(0, 64)
+    capsule = p.__dlpack__(max_version=(1, 0))
+    assert extension.kind(capsule, 3) == "int64 and n"
+    with pytest.raises(TypeError, match=r"argument 'x': expected float32"):
+        extension.kind(vector(4, 16).__dlpack__(max_version=(1, 0)))
+    del capsule
+    assert freed_once(p)
+
+
+def test_the_same_object_twice_is_two_arguments(extension: Any) -> None:
     p = vector(0, 64)
     with pytest.raises(TypeError) as raised:
         extension.kind(p, p)
     assert str(raised.value) == message(
+        extension,
         TOO_MANY,
         TOO_MANY,
         NOT_N,
@@ -92,10 +107,11 @@ def test_the_same_object_twice_is_two_arguments() -> None:
     assert (p.exports, p.calls) == ([1], [1])
 
 
-def test_the_reason_of_every_candidate() -> None:
+def test_the_reason_of_every_candidate(extension: Any) -> None:
     with pytest.raises(TypeError) as raised:
         extension.kind(vector(4, 16))
     assert str(raised.value) == message(
+        extension,
         "argument 'x': expected float32[*] on cpu; got bfloat16[3] on cpu: dtype differs",
         "argument 'x': expected float64[*] on cpu; got bfloat16[3] on cpu: dtype differs",
         "is missing argument 'n'",
@@ -104,10 +120,11 @@ def test_the_reason_of_every_candidate() -> None:
     assert raised.value.__cause__ is None
 
 
-def test_reasons_of_several_arguments() -> None:
+def test_reasons_of_several_arguments(extension: Any) -> None:
     with pytest.raises(TypeError) as raised:
         extension.kind(vector(shape=()), vector(shape=(2, 2)))
     assert str(raised.value) == message(
+        extension,
         TOO_MANY,
         TOO_MANY,
         "argument 'x': expected int64[*] on cpu; got float32[] on cpu: dtype, rank differ",
@@ -124,13 +141,15 @@ def test_reasons_of_several_arguments() -> None:
         ((), {"z": 1}, ["got an unexpected keyword argument 'z'"] * 4),
     ],
 )
-def test_arguments_that_no_candidate_has(args: Any, named: Any, reasons: list[str]) -> None:
+def test_arguments_that_no_candidate_has(
+    extension: Any, args: Any, named: Any, reasons: list[str]
+) -> None:
     with pytest.raises(TypeError) as raised:
         extension.kind(*args, **named)
-    assert str(raised.value) == message(*reasons)
+    assert str(raised.value) == message(extension, *reasons)
 
 
-def test_reasons_that_are_found_afterwards_import_nothing_twice() -> None:
+def test_reasons_that_are_found_afterwards_import_nothing_twice(extension: Any) -> None:
     """The third candidate refuses its int first: its tensor is that of the fourth."""
     x, y = vector(0, 64), vector(2, 64)
     with pytest.raises(TypeError) as raised:
@@ -141,41 +160,43 @@ def test_reasons_that_are_found_afterwards_import_nothing_twice() -> None:
     assert freed_once(x, y)
 
 
-def test_dlpack_of_a_producer_that_raises_is_called_once() -> None:
+def test_dlpack_of_a_producer_that_raises_is_called_once(extension: Any) -> None:
     p = Raises(RuntimeError("boom"))
     with pytest.raises(TypeError) as raised:
         extension.kind(p)
     reason = "argument 'x': RuntimeError: boom"
     assert str(raised.value) == message(
-        reason, reason, "is missing argument 'n'", "is missing argument 'y'"
+        extension, reason, reason, "is missing argument 'n'", "is missing argument 'y'"
     )
     assert raised.value.__cause__ is p.exception
     assert len(p.requests) == 1
 
 
 @pytest.mark.parametrize("exception", [KeyboardInterrupt(), SystemExit(), MemoryError()])
-def test_an_exception_that_is_no_refusal_ends_the_call(exception: BaseException) -> None:
+def test_an_exception_that_is_no_refusal_ends_the_call(
+    extension: Any, exception: BaseException
+) -> None:
     p = Raises(exception)
     with pytest.raises(type(exception)) as raised:
         extension.kind(p)
     assert (raised.value, len(p.requests)) == (exception, 1)
 
 
-def test_a_type_error_of_the_function_ends_the_call() -> None:
+def test_a_type_error_of_the_function_ends_the_call(extension: Any) -> None:
     p = vector()
     with pytest.raises(TypeError, match=r"^of the function itself$"):
         extension.first_throws(p)
     assert freed_once(p)
 
 
-def test_a_function_that_calls_another_overload_set() -> None:
+def test_a_function_that_calls_another_overload_set(extension: Any) -> None:
     assert extension.nested(vector(), vector(2, 64)) == "float64"
     assert extension.nested(vector(2, 64), vector(2, 64)) is None
     with pytest.raises(TypeError, match=r"^kind\(\): no overload"):
         extension.nested(vector(), vector(2, 16))
 
 
-def test_a_producer_that_calls_the_overload_set() -> None:
+def test_a_producer_that_calls_the_overload_set(extension: Any) -> None:
     class Nesting(Producer):
         def __dlpack__(self, **keywords: Any) -> object:
             assert extension.kind(vector(0, 64), 3) == "int64 and n"
@@ -186,21 +207,26 @@ def test_a_producer_that_calls_the_overload_set() -> None:
     assert freed_once(p)
 
 
-def test_methods() -> None:
+def test_methods(extension: Any) -> None:
     image = extension.Image(2, 3)
     with pytest.raises(TypeError) as raised:
         image.add(Producer(dtype=(2, 16, 1)))
     line = (
-        "{n}. add(self: extension.Image, other: "
+        "{n}. add({self}, other: "
         'typing.Annotated[dlbridge.typing.SupportsDLPack, "{dtype}[*, *] on cpu"]) '
-        "-> extension.Image\n"
+        "-> {module}.Image\n"
         "  argument 'other': expected {dtype}[*, *] on cpu; got float16[2, 3] on cpu: dtype differs"
     )
-    lines = "\n".join(line.format(n=i + 1, dtype=d) for i, d in enumerate(("float32", "float64")))
+    module = extension.__name__
+    own = "self: extension.Image" if module == "extension" else "self"
+    lines = "\n".join(
+        line.format(n=i + 1, dtype=dtype, module=module, self=own)
+        for i, dtype in enumerate(("float32", "float64"))
+    )
     assert str(raised.value) == f"add(): no overload takes these arguments:\n{lines}"
 
 
-def test_a_tensor_of_dlbridge() -> None:
+def test_a_tensor_of_dlbridge(extension: Any) -> None:
     p = vector(0, 64)
     t = dlbridge.from_dlpack(p)
     assert extension.kind(t, 1) == "int64 and n"
@@ -209,15 +235,17 @@ def test_a_tensor_of_dlbridge() -> None:
     assert freed_once(p)
 
 
-def test_the_docstring_lists_the_signatures() -> None:
+def test_the_docstring_lists_the_signatures(extension: Any) -> None:
     assert extension.kind.__name__ == "kind"
-    lines = extension.kind.__doc__.splitlines()
-    assert lines[:2] == ["kind(*args, **kwargs)", "Overloaded function."]
-    assert [line for line in lines[2:] if line] == SIGNATURES
+    lines = [line for line in extension.kind.__doc__.splitlines() if line]
+    if extension.__name__ == "extension":
+        assert lines[:2] == ["kind(*args, **kwargs)", "Overloaded function."]
+        lines = [line.partition(". ")[2] for line in lines[2:]]
+    assert lines == signatures(extension)
 
 
-def test_def_adds_an_overload_to_a_pybind11_function() -> None:
-    extension.add_overload_to_pybind11_function(extension.fast)
+def test_def_adds_an_overload_to_a_plain_function(extension: Any) -> None:
+    extension.add_overload_to_plain_function(extension.fast)
     assert extension.fast.occupied() is None
     assert extension.fast.occupied(vector()) is None
     with pytest.raises(TypeError, match="argument 1: not a DLPack producer"):
@@ -225,7 +253,7 @@ def test_def_adds_an_overload_to_a_pybind11_function() -> None:
     del extension.fast.occupied
 
 
-def test_many_threads() -> None:
+def test_many_threads(extension: Any) -> None:
     def work() -> None:
         for _ in range(200):
             if extension.kind(vector(0, 64), 1) != "int64 and n":
@@ -241,8 +269,12 @@ def test_many_threads() -> None:
 
 
 @pytest.mark.parametrize("name", ["kind", "fast.dot"])
-def test_functions_are_pickled_by_name(name: str) -> None:
-    """Another process imports the module, and finds the function."""
+def test_functions_are_pickled_by_name(extension: Any, name: str) -> None:
+    """Another process imports the module, and finds the function. Those of nanobind stay."""
+    if (extension.__name__, name) == ("nanobind_extension", "kind"):
+        with pytest.raises(TypeError, match="cannot pickle"):
+            pickle.dumps(extension.kind)
+        return
     function = operator.attrgetter(name)(extension)
     pickled = pickle.dumps(function)
     assert pickle.loads(pickled) is function
@@ -253,10 +285,10 @@ def test_functions_are_pickled_by_name(name: str) -> None:
     assert found.strip() == function.__name__
 
 
-def test_one_reason_of_several_candidates_is_stated_once() -> None:
+def test_one_reason_of_several_candidates_is_stated_once(extension: Any) -> None:
     with pytest.raises(TypeError) as raised:
         extension.kind(object())
     text = str(raised.value)
     assert text.count("argument 'x': not a DLPack producer") == 1
-    first, second, *_ = SIGNATURES
-    assert f"{first}\n{second}\n  argument 'x': not a DLPack producer" in text
+    first, second, *_ = signatures(extension)
+    assert f"1. {first}\n2. {second}\n  argument 'x': not a DLPack producer" in text

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 import dlbridge
-import extension
 import foreign
 from bindings import BINDINGS, freed_once, function
 from producers import Producer
@@ -34,7 +33,7 @@ def test_every_kind_of_result(binding: str, name: str) -> None:
     assert not x.readonly
 
 
-def test_a_function_object_and_a_result_by_rvalue_reference() -> None:
+def test_a_function_object_and_a_result_by_rvalue_reference(extension: Any) -> None:
     assert extension.first_by_function(Producer(shape=(2,))) == 0
     assert extension.moved_text(Producer(shape=(2,))) == "moved"
 
@@ -72,13 +71,13 @@ def test_new_memory_like_an_argument(binding: str) -> None:
         assert (wide.dtype, wide.shape) == ("float64", shape)
 
 
-@pytest.mark.parametrize("binding", ["by_def", "by_fast"])
-def test_an_owning_result_is_like_the_first_tensor(binding: str) -> None:
-    assert values(function(binding, "counted_like")(Producer(shape=(3,)))) == [0, 1, 2]
+@pytest.mark.parametrize("way", ["by_def", "by_fast"])
+def test_an_owning_result_is_like_the_first_tensor(extension: Any, way: str) -> None:
+    assert values(getattr(extension, way).counted_like(Producer(shape=(3,)))) == [0, 1, 2]
     assert values(extension.second_decides(None, Producer(shape=(2,)))) == [0, 1]
 
 
-def test_a_result_is_converted_by_the_array_namespace() -> None:
+def test_a_result_is_converted_by_the_array_namespace(extension: Any) -> None:
     """The type of the argument belongs to none of the libraries that dlbridge lists."""
     tensors: list[dlbridge.Tensor] = []
 
@@ -100,7 +99,7 @@ def test_a_result_is_converted_by_the_array_namespace() -> None:
     assert p.calls == [1, 1, 1]
 
 
-def test_bases_that_change_while_the_library_is_found() -> None:
+def test_bases_that_change_while_the_library_is_found(extension: Any) -> None:
     """The classes of the argument stay alive: the memory of their tuple is not used again."""
     tuples = []
 
@@ -140,14 +139,15 @@ def test_a_library_that_refuses_a_result() -> None:
     for binding in BINDINGS:
         with pytest.raises(LookupError, match="refused"):
             function(binding, "same")(p)
-    assert p.calls == [1, 1, 1]
+    assert p.calls == [1] * len(BINDINGS)
 
 
-def test_returns_dlbridge() -> None:
+def test_returns_dlbridge(extension: Any) -> None:
     assert type(extension.returns.dlbridge(3)) is dlbridge.Tensor
+    assert [values(each) for each in extension.by_library.several(3)] == [[], [0], [0, 1]]
 
 
-def test_returns_a_library_that_is_not_installed() -> None:
+def test_returns_a_library_that_is_not_installed(extension: Any) -> None:
     with pytest.raises(ModuleNotFoundError, match="cupy"):
         extension.returns.cupy(3)
 
@@ -155,10 +155,10 @@ def test_returns_a_library_that_is_not_installed() -> None:
 # Views of the members of an object.
 
 
-def test_member_views_keep_their_object_alive() -> None:
+def test_member_views_keep_their_object_alive(extension: Any) -> None:
     image = extension.Image(2, 3)
     image.fill(2)
-    rows = [image.first_row, image.row(1), extension.first_row_of(image)]
+    rows = [image.first_row, image.row(1), image.row(0)]
     assert [values(row) for row in rows] == [[2, 2, 2]] * 3
     assert rows[0].data_ptr == rows[2].data_ptr == rows[1].data_ptr - 12
     image.fill(5)
@@ -167,12 +167,25 @@ def test_member_views_keep_their_object_alive() -> None:
     assert values(rows[1]) == [5, 5, 5]
 
 
-def test_a_member_view_of_const_elements_is_read_only() -> None:
+def test_a_member_view_by_a_function(extension: Any) -> None:
+    image = extension.Image(2, 3)
+    if extension.__name__ == "nanobind_extension":
+        with pytest.raises(TypeError, match="return it from a method"):
+            extension.first_row_of(image)
+    else:
+        row = extension.first_row_of(image)
+        assert row.data_ptr == image.first_row.data_ptr
+        image.fill(2)
+        del image
+        assert values(row) == [2, 2, 2]
+
+
+def test_a_member_view_of_const_elements_is_read_only(extension: Any) -> None:
     image = extension.Image(2, 3)
     assert (image.row(1).readonly, image.constant_row(1).readonly) == (False, True)
 
 
-def test_a_member_view_without_an_object() -> None:
+def test_a_member_view_without_an_object(extension: Any) -> None:
     with pytest.raises(
         TypeError, match=r"^a dlbridge::member_view has no object to keep alive; return it"
     ):
@@ -182,7 +195,7 @@ def test_a_member_view_without_an_object() -> None:
 # Methods.
 
 
-def test_methods() -> None:
+def test_methods(extension: Any) -> None:
     image = extension.Image(2, 3)
     image.fill(2)
     assert image.dot(Producer()) == 2 * (0 + 1 + 2 + 3 + 4 + 5)
@@ -196,39 +209,42 @@ def test_methods() -> None:
 
 # Exceptions of the C++ function.
 
-FAILURES: list[tuple[int, type[BaseException], str]] = [
-    (0, BufferError, "size overflows: expected less; got more"),
-    (1, KeyError, "'a pybind11 exception'"),
-    (2, RuntimeError, "a standard exception"),
-    (3, LookupError, "a Python exception"),
-    (4, LookupError, "a Python exception"),
-    (5, MemoryError, ""),
-    (6, TypeError, "of the function itself"),
-    (7, BufferError, "expected float64[2, 2] on cpu, writable; got float32[3] on cpu: dtype, rank "
-     "differ"),
-    (8, IndexError, "a standard exception"),
-    (9, extension.Registered, "a registered exception"),
-    (10, RuntimeError, "of another C++ runtime"),
+FAILURES: list[tuple[int, str, str]] = [
+    (0, "BufferError", "size overflows: expected less; got more"),
+    (1, "KeyError", "an exception of the library"),
+    (2, "RuntimeError", "a standard exception"),
+    (3, "LookupError", "a Python exception"),
+    (4, "LookupError", "a Python exception"),
+    (5, "MemoryError", ""),
+    (6, "TypeError", "of the function itself"),
+    (7, "BufferError", "expected float64[2, 2] on cpu, writable; got float32[3] on cpu: dtype, "
+     "rank differ"),
+    (8, "IndexError", "a standard exception"),
+    (9, "Registered", "a registered exception"),
+    (10, "RuntimeError", "of another C++ runtime"),
+    (11, "OverflowError", "a number"),
+    (12, "ValueError", "a length"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("how, kind, words", FAILURES)
 @pytest.mark.parametrize("binding", BINDINGS)
-def test_exceptions_are_translated(
-    binding: str, how: int, kind: type[BaseException], words: str
-) -> None:
-    with pytest.raises(kind) as raised:
+def test_exceptions_are_translated(binding: str, how: int, kind: str, words: str) -> None:
+    if (binding, how) == ("nanobind_extension.by_fast", 9):
+        kind = "RuntimeError"  # it calls no registered translators
+    with pytest.raises(Exception) as raised:
         function(binding, "fail")(how)
-    assert type(raised.value) is kind
+    assert type(raised.value).__name__ == kind
     assert words in str(raised.value)
     assert raised.value.__cause__ is None
 
 
-def test_a_function_that_throws_frees_its_arguments() -> None:
+def test_a_function_that_throws_frees_its_arguments(extension: Any) -> None:
     for how, kind, _ in FAILURES:
         p = Producer(shape=(3,))
-        with pytest.raises(kind):
+        with pytest.raises(Exception) as raised:
             extension.fail_with(p, how)
+        assert type(raised.value).__name__ == kind
         assert freed_once(p)
 
 

@@ -23,7 +23,7 @@ SIGNATURES: list[tuple[str, str]] = [
      'def rgb(x: typing.Annotated[dlbridge.typing.SupportsDLPack, "uint8[*, *, 3] on cpu"]) '
      "-> int:"),
     ("by_def.pyi", f"def doubled(x: {VECTOR.format('')}) -> typing.Any:"),
-    ("by_pybind11.pyi", f"def optional_owned(x: {VECTOR.format('')} | None) -> int:"),
+    ("by_library.pyi", f"def optional_owned(x: {VECTOR.format('')} | None) -> int:"),
     ("fast.pyi",
      f"def axpy(a: float, x: {VECTOR.format('')}, y: {VECTOR.format(', writable')}) -> None:"),
     ("__init__.pyi", f"    def __dlpack_device__(self){DEVICE}:"),

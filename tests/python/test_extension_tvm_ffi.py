@@ -3,33 +3,34 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import pytest
 import tvm_ffi
 
 import dlbridge
-import extension
+from bindings import BINDINGS, MODULES, function
 from producers import Producer
 
 
-def image() -> Any:
-    result = extension.Image(2, 3)
+def image(cls: Any) -> Any:
+    result = cls(2, 3)
     result.fill(2)
     return result
 
 
-MAKERS: list[tuple[Any, Any]] = [
-    (dlbridge.Tensor, lambda: dlbridge.from_dlpack(Producer())),
-    (extension.Image, image),
-]
+MAKERS: dict[str, Any] = {
+    "Tensor": (dlbridge.Tensor, lambda _: dlbridge.from_dlpack(Producer())),
+    **{each: (importlib.import_module(each).Image, image) for each in MODULES},
+}
 
 
-@pytest.fixture(params=MAKERS, ids=["Tensor", "Image"])
+@pytest.fixture(params=MAKERS.values(), ids=list(MAKERS))
 def table_only(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     """An object whose class has a table and no __dlpack__, and the address of its memory."""
     cls, make = request.param
-    x = make()
+    x = make(cls)
     address = dlbridge.from_dlpack(x).data_ptr
     monkeypatch.delattr(cls, "__dlpack__")
     return x, address
@@ -48,8 +49,8 @@ def test_a_function_returns_the_type_of_its_argument(table_only: Any) -> None:
     assert type(echo(x)) is type(x)
 
 
-def test_a_result_is_converted_by_the_table_of_tvm_ffi() -> None:
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_result_is_converted_by_the_table_of_tvm_ffi(binding: str) -> None:
     x = tvm_ffi.from_dlpack(dlbridge.from_dlpack(Producer(shape=(3,))))
-    for binding in ("by_def", "by_pybind11", "by_fast"):
-        result = getattr(extension, binding).same(x)
-        assert (type(result), result.data_ptr()) == (type(x), x.data_ptr())
+    result = function(binding, "same")(x)
+    assert (type(result), result.data_ptr()) == (type(x), x.data_ptr())

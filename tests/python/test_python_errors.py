@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 import dlbridge
+from bindings import MODULES
 
-MODULES = [name for name in ("extension", "nanobind_extension") if importlib.util.find_spec(name)]
 X = np.ones(4, "float32")
 TOO_MANY = 1 << 50  # elements: 4 PiB
 EMPTY = "expected an owner of a tensor; got an empty one"
 
 
-@pytest.fixture(params=MODULES)
-def functions(request: pytest.FixtureRequest) -> Any:
-    return importlib.import_module(request.param).python_errors
+@pytest.fixture
+def functions(extension: Any) -> Any:
+    return extension.python_errors
 
 
 def test_an_exception_of_another_thread_reaches_the_caller(functions: Any) -> None:
@@ -94,15 +94,11 @@ def test_a_producer_that_empties_its_container(functions: Any, name: str) -> Non
         del others
 
 
-@pytest.mark.parametrize("module, name", [("extension", "Image"), ("nanobind_extension", "Buffer")])
-def test_an_object_without_init_is_no_producer(module: str, name: str) -> None:
-    if module not in MODULES:
-        pytest.skip(f"needs {module}")
-    cls = getattr(importlib.import_module(module), name)
-    buffer = cls.__new__(cls)
-    for function in (np.from_dlpack, dlbridge.from_dlpack, type(buffer).__dlpack__):
+def test_an_object_without_init_is_no_producer(extension: Any) -> None:
+    image = extension.Image.__new__(extension.Image)
+    for function in (np.from_dlpack, dlbridge.from_dlpack, extension.Image.__dlpack__):
         with pytest.raises(TypeError, match="expected an initialized object"):
-            function(buffer)
+            function(image)
 
 
 class Raises:

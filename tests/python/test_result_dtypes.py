@@ -16,8 +16,9 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 
+from bindings import MODULES
+
 HAS_JAX = bool(importlib.util.find_spec("jax"))
-MODULES = [name for name in ("extension", "nanobind_extension") if importlib.util.find_spec(name)]
 NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 
 
@@ -46,9 +47,9 @@ class Narrowed:
         return self.array
 
 
-@pytest.fixture(params=MODULES)
-def dtypes(request: pytest.FixtureRequest) -> Any:
-    return importlib.import_module(request.param).dtypes
+@pytest.fixture
+def dtypes(extension: Any) -> Any:
+    return extension.dtypes
 
 
 LIBRARIES: dict[str, Callable[[Any], Any]] = {"unknown": Narrowed}

@@ -15,9 +15,9 @@ import pytest
 import torch
 
 import dlbridge
+from bindings import MODULES
 
 peer: Any = torch
-MODULES = [name for name in ("extension", "nanobind_extension") if importlib.util.find_spec(name)]
 
 
 def twice(x: torch.Tensor) -> torch.Tensor:

@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of python_errors.hpp, and containers that producers change while pybind11's own
-// casters read them.
-#include <dlbridge/pybind11.hpp>
-
-#include <map>
-#include <string>
-
-#include <pybind11/stl.h>
-#include <pybind11/typing.h>
-
+// The functions of python_errors.hpp, and containers that producers change while the casters of
+// the binding library read them.
 #include "python_errors.hpp"
 #include "registration.hpp"
-
-namespace py = pybind11;
 
 void add_python_errors(py::module_& parent) {
   py::module_ m = parent.def_submodule("python_errors");
@@ -30,7 +20,7 @@ void add_python_errors(py::module_& parent) {
   m.def("sum_of_spans", &python_errors::sum_of<python_errors::span>, py::arg("x"));
   dlbridge::def(
       m, "sum_by_cast",
-      [](py::typing::Dict<py::str, py::object> const& x) {
+      [](py::dict_of<py::str, py::object> const& x) {
         float sum = 0;
         for (auto const& item : x) {
           sum += dlbridge::cast<python_errors::vector>(item.second, "x")(0);

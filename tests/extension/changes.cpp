@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The functions of changes_during_call.hpp.
-#include <dlbridge/pybind11.hpp>
-
 #include "changes_during_call.hpp"
 #include "registration.hpp"
-
-namespace py = pybind11;
 
 namespace {
 struct binder {
