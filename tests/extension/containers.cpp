@@ -2,6 +2,7 @@
 // Functions whose parameters are containers of borrowed tensors.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "library_casters.hpp"
 #include "registration.hpp"
 
 namespace {
@@ -116,6 +118,13 @@ void add_containers(py::module_& m) {
         each(i) = 7;
       }
     }
+  });
+  functions.by_library.def("several", [](int n) {
+    std::vector<dlbridge::managed_tensor> all;
+    for (int i = 0; i < n; ++i) {
+      all.push_back(dlbridge::build(std::vector<float>(static_cast<std::size_t>(i), 1)));
+    }
+    return all;
   });
   // Calls f during the call, while the tensors are borrowed.
   auto const totals_after = [](std::vector<span> const& x, py::procedure const& f) {

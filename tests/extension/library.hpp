@@ -6,19 +6,7 @@
 #if defined(WITH_NANOBIND)
 #include <dlbridge/nanobind.hpp>
 
-#include <nanobind/stl/array.h>
-#include <nanobind/stl/complex.h>
-#include <nanobind/stl/map.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/set.h>
-#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/unique_ptr.h>
-#include <nanobind/stl/variant.h>
-#include <nanobind/stl/vector.h>
-#include <nanobind/trampoline.h>
 
 #include <string>
 
@@ -33,8 +21,6 @@ template <class T>
 T reinterpret_steal(nanobind::handle x) {
   return nanobind::steal<T>(x);
 }
-template <class... T>
-using tuple_of = nanobind::typed<nanobind::tuple, T...>;
 template <class Key, class Value>
 using dict_of = nanobind::typed<nanobind::dict, Key, Value>;
 inline std::string text(nanobind::handle x) { return nanobind::str(x).c_str(); }
@@ -46,16 +32,12 @@ void property_readonly(Class& bound, char const* name, Getter getter) {
 #else
 #include <dlbridge/pybind11.hpp>
 
-#include <pybind11/complex.h>
-#include <pybind11/stl.h>
 #include <pybind11/typing.h>
 
 #include <string>
 
 namespace pybind11 {
 using procedure = typing::Callable<void()>;
-template <class... T>
-using tuple_of = typing::Tuple<T...>;
 template <class Key, class Value>
 using dict_of = typing::Dict<Key, Value>;
 inline std::string text(handle x) { return str(x); }

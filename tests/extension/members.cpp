@@ -8,7 +8,12 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "library_casters.hpp"
 #include "registration.hpp"
+
+#if defined(WITH_NANOBIND)
+#include <nanobind/trampoline.h>
+#endif
 
 namespace {
 

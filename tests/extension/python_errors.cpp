@@ -2,6 +2,7 @@
 // The functions of python_errors.hpp, and containers that producers change while the casters of
 // the binding library read them.
 #include "python_errors.hpp"
+#include "library_casters.hpp"
 #include "registration.hpp"
 
 void add_python_errors(py::module_& parent) {

@@ -166,13 +166,6 @@ void add_results(py::module_& m) {
   functions.add("fail", [](int x) { fail(x); });
   dlbridge::def(
       m, "fail_with", [](span_to_read, int how) { fail(how); }, py::arg("x"), py::arg("how"));
-  functions.by_library.def("several", [](int n) {
-    std::vector<dlbridge::managed_tensor> all;
-    for (int i = 0; i < n; ++i) {
-      all.push_back(count_to(i));
-    }
-    return all;
-  });
   py::module_ as = m.def_submodule("returns");
   for (named_library const& each : libraries) {
     dlbridge::def(

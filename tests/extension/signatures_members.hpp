@@ -3,13 +3,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <dlbridge/python.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "library.hpp"
 #include "signatures.hpp"
 
 namespace signatures {
@@ -50,35 +49,30 @@ class series {
   std::vector<float> values_{};
 };
 
-/// @tparam Library the names of the binding library
-template <class Library, class Module>
-void add_members(Module& m) {
+inline void add_members(py::module_& m) {
   using numbers = dlbridge::tensor<float const, vector>;
-  typename Library::template class_of<series> bound(m, "Series");
-  dlbridge::def(bound, typename Library::template init<series::rows_to_read>(),
-                Library::arg("values"));
-  dlbridge::def(bound,
-                typename Library::template init<std::int64_t, tensor_span<float const, vector>>(),
-                Library::arg("rows"), Library::arg("row"));
+  py::class_<series> bound(m, "Series");
+  dlbridge::def(bound, py::init<series::rows_to_read>(), py::arg("values"));
+  dlbridge::def(bound, py::init<std::int64_t, tensor_span<float const, vector>>(), py::arg("rows"),
+                py::arg("row"));
   dlbridge::def_static(
-      bound, "total_of", [](tensor_span<float const, vector> x) { return total(x); },
-      Library::arg("x"));
+      bound, "total_of", [](tensor_span<float const, vector> x) { return total(x); }, py::arg("x"));
   dlbridge::def_property(bound, "values", &series::values, &series::set_values);
   dlbridge::def_property_readonly(bound, "rows", &series::rows);
   dlbridge::def_property_readonly(bound, "array", &series::values,
                                   dlbridge::returns{dlbridge::library::numpy});
-  dlbridge::def(bound, "__iter__", [](typename Library::object self) {
-    auto& it = Library::template object_of<series>(self);
+  dlbridge::def(bound, "__iter__", [](py::object self) {
+    auto& it = py::cast<series&>(self);
     return dlbridge::make_iterator(self, static_cast<std::size_t>(it.rows()),
                                    [&it](std::size_t i) { return it.row(i); });
   });
-  dlbridge::def(m, "total_of_all", [](typename Library::args all, typename Library::kwargs named) {
-    typename Library::list result;
+  dlbridge::def(m, "total_of_all", [](py::args all, py::kwargs named) {
+    py::list result;
     for (auto const each : all) {
       result.append(total(dlbridge::cast<numbers>(each)));
     }
     for (auto const each : named) {
-      result.append(total(dlbridge::cast<numbers>(each.second, Library::text(each.first).c_str())));
+      result.append(total(dlbridge::cast<numbers>(each.second, py::text(each.first).c_str())));
     }
     return result;
   });

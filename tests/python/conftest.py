@@ -8,6 +8,7 @@ import importlib
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +40,8 @@ READERS = {"pandas", "matplotlib", "scipy", "skimage", "xarray"}
 PEERS = Path(__file__).resolve().parent / "peers"
 sys.path.insert(0, str(PEERS))
 pytest_plugins = ["counting"]
+MODULES = Path(os.environ.get("DLBRIDGE_TEST_MODULES", ""))
+EXTENSIONS = [each for each in ("extension", "nanobind_extension") if [*MODULES.glob(f"{each}.*")]]
 
 from rows import LIBRARIES, load  # noqa: E402 - from the folder peers
 
@@ -99,15 +102,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrizes `library` with the requested rows of the file's LIBRARIES, and dlbridge, and
-    `extension` with the modules of the same functions by pybind11 and by nanobind."""
+    """Parametrizes `library` with the requested rows of the file's LIBRARIES, and dlbridge."""
     if "library" in metafunc.fixturenames:
         names = {"dlbridge", *requested(metafunc.config)}
         table = {k: v for k, v in metafunc.module.LIBRARIES.items() if k in names}
         metafunc.parametrize("library", table.values(), ids=table.keys())
-    if "extension" in metafunc.fixturenames:
-        names = importlib.import_module("bindings").MODULES
-        metafunc.parametrize("extension", [*map(importlib.import_module, names)], ids=names)
+
+
+@pytest.fixture(params=EXTENSIONS)
+def extension(request: pytest.FixtureRequest) -> Any:
+    """The modules of the same functions by pybind11 and by nanobind that were built."""
+    return importlib.import_module(request.param)
 
 
 def pytest_collection_finish() -> None:
