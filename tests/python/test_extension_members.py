@@ -92,13 +92,13 @@ def test_a_subclass_calls_the_constructor(Table: Any) -> None:
 
 def test_a_subclass_in_python_overrides_a_virtual_method(members: Any) -> None:
     class Square(members.Shape):  # type: ignore[misc]
-        def kind(self) -> str:
-            return "square"
+        def kind(self, number: int) -> str:
+            return f"{number} square"
 
     corners = np.zeros(4, "float32")
-    assert members.kind_of(members.Shape(corners)) == "plain"
+    assert members.kind_of(members.Shape(corners)) == "2 plain"
     square = Square(corners)
-    assert (members.kind_of(square), square.count()) == ("square", 4)
+    assert (members.kind_of(square), square.count()) == ("2 square", 4)
     assert refusal(lambda: members.Shape("round")).startswith(
         "Shape(): argument 'corners': not a DLPack producer"
     )
