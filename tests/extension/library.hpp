@@ -8,8 +8,6 @@
 
 #include <nanobind/stl/string.h>
 
-#include <string>
-
 namespace nb = nanobind;
 
 namespace py {
@@ -23,7 +21,6 @@ T reinterpret_steal(nanobind::handle x) {
 }
 template <class Key, class Value>
 using dict_of = nanobind::typed<nanobind::dict, Key, Value>;
-inline std::string text(nanobind::handle x) { return nanobind::str(x).c_str(); }
 template <class Class, class Getter>
 void property_readonly(Class& bound, char const* name, Getter getter) {
   bound.def_prop_ro(name, getter);
@@ -34,13 +31,10 @@ void property_readonly(Class& bound, char const* name, Getter getter) {
 
 #include <pybind11/typing.h>
 
-#include <string>
-
 namespace pybind11 {
 using procedure = typing::Callable<void()>;
 template <class Key, class Value>
 using dict_of = typing::Dict<Key, Value>;
-inline std::string text(handle x) { return str(x); }
 template <class Class, class Getter>
 void property_readonly(Class& bound, char const* name, Getter getter) {
   bound.def_property_readonly(name, getter);

@@ -3,7 +3,6 @@
 // signatures, bound by dlbridge::def. Other source files add their parts, as they compile in
 // parallel.
 #include "signatures_containers.hpp"
-#include "signatures_members.hpp"
 #include "signatures_parts.hpp"
 #include "signatures_results.hpp"
 
@@ -16,7 +15,6 @@ PYBIND11_MODULE(signatures_pybind11, m, py::mod_gil_not_used()) {
   signatures::add_single(signatures::binder{m});
   signatures::add_results(signatures::binder{m});
   signatures::add_named_extents(signatures::binder{m});
-  signatures::add_members(m);
   add_containers(m);
   add_types(m);
   add_others(m);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of signatures: C++ functions of tensors, and what calls of them return or refuse.
 
-Each row is a function of tests/extension/signatures*.hpp. test_signatures.py calls it as bound by
-each binding library, with arrays of each caller's library.
+Each row is a function of tests/extension/signatures*.hpp, or of members.cpp. test_signatures.py
+calls it as bound by each binding library, with arrays of each caller's library.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Call:
 class Row:
     """A function, its C++ signature, the features that it shows, and its calls.
 
-    The name may be that of a member: "Series.values.fset" is the setter of a property. The items of
+    The name may be that of a member: "Table.values.fset" is the setter of a property. The items of
     an iterator are compared as a list.
     """
 
@@ -68,6 +68,7 @@ class Row:
 
 
 BY_DEF = ("pybind11", "nanobind")  # of rows whose functions def_fast does not bind
+MEMBERS = ("extension", "nanobind_extension")  # of members.cpp
 
 ROWS = (
     Row(
@@ -517,114 +518,114 @@ ROWS = (
         ),
     ),
     Row(
-        "Series",
-        "class_(init<span>(), arg values); class_(init<std::int64_t, span>(), args rows, row)",
+        "Table",
+        "class_(init<span, float>(), values, factor = 1); class_(init<...>(), rows, columns)",
         ("constructor", "overloads"),
         (
             Call(
                 (Array([[1]], "uint8"),),
                 Refusal(
-                    "Series(): no overload takes these arguments:\n1. …argument 'values': expected "
+                    "Table(): no overload takes these arguments:\n1. …argument 'values': expected "
                     "float32[*, *] on cpu; got uint8[1, 1] on cpu: dtype differs\n2. …is missing "
-                    "argument 'row'"
+                    "argument 'columns'"
                 ),
             ),
             Call(
-                (2,),
-                Refusal("…row: …float32[*] on cpu…"),
-                keywords={"row": Array([[1]])},
+                (),
+                Refusal("Table(): …factor: …\n  got an unexpected keyword argument 'rows'\n2. …"),
+                keywords={"values": Array([[1]]), "rows": 1},
             ),
         ),
-        BY_DEF,
+        MEMBERS,
     ),
     Row(
-        "Series.total_of",
-        "double(tensor_span<float const, shape<dynamic_extent>> x)",
+        "Table.values_of",
+        "tensor<float const, shape<...>>(tensor<float const, shape<...>> x)",
         ("static method",),
         (
-            Call((Array([1, 2]),), 3.0),
-            Call((), 3.0, keywords={"x": Array([3])}),
+            Call((Array([[1, 2]]),), Array([[1, 2]])),
+            Call((), Array([[3]]), keywords={"x": Array([[3]])}),
             Call(
-                (Array([[1]]),),
+                (Array([1]),),
                 Refusal(
-                    "total_of(): argument 'x': expected float32[*] on cpu; got float32[1, 1] on "
+                    "values_of(): argument 'x': expected float32[*, *] on cpu; got float32[1] on "
                     "cpu: rank differs"
                 ),
             ),
         ),
-        BY_DEF,
+        MEMBERS,
     ),
     Row(
-        "Series.values.fget",
-        "member_view(Series&)",
+        "Table.values.fget",
+        "member_view(Table&)",
         ("property", "constructor"),
         (
-            Call((Made("Series", (Array([[1, 2]]),)),), Array([[1, 2]], of="dlbridge")),
-            Call((Made("Series", (2, Array([5, 6]))),), Array([[5, 6], [5, 6]], of="dlbridge")),
+            Call((Made("Table", (Array([[1, 2]]),)),), Array([[1, 2]], of="dlbridge")),
+            Call((Made("Table", (Array([[5], [6]]), 2)),), Array([[10], [12]], of="dlbridge")),
         ),
-        BY_DEF,
+        MEMBERS,
     ),
     Row(
-        "Series.values.fset",
-        "void(Series&, tensor_span<float const, shape<dynamic_extent, dynamic_extent>>)",
+        "Table.values.fset",
+        "void(Table&, tensor_span<float const, shape<dynamic_extent, dynamic_extent>>)",
         ("property",),
         (
-            Call((Made("Series", (Array([[1]]),)), Array([[3, 4]])), None),
+            Call((Made("Table", (Array([[1]]),)), Array([[3, 4]])), None),
             Call(
-                (Made("Series", (Array([[1]]),)), Array([3])),
+                (Made("Table", (Array([[1]]),)), Array([3])),
                 Refusal(
-                    "Series.values.setter(): argument 'value': expected float32[*, *] on cpu; got "
+                    "Table.values.setter(): argument 'value': expected float32[*, *] on cpu; got "
                     "float32[1] on cpu: rank differs"
                 ),
             ),
             Call(
-                (Made("Series", (Array([[1]]),)), "text"),
-                Refusal("Series.values.setter(): argument 'value': not a DLPack producer: …"),
+                (Made("Table", (Array([[1]]),)), "text"),
+                Refusal("Table.values.setter(): argument 'value': not a DLPack producer: …"),
             ),
         ),
-        BY_DEF,
+        MEMBERS,
     ),
     Row(
-        "Series.rows.fget",
-        "std::int64_t(Series const&)",
+        "Table.rows.fget",
+        "std::int64_t(Table const&)",
         ("property",),
-        (Call((Made("Series", (Array([[1], [2]]),)),), 2),),
-        BY_DEF,
+        (Call((Made("Table", (Array([[1], [2]]),)),), 2),),
+        MEMBERS,
     ),
     Row(
-        "Series.array.fget",
-        "member_view(Series&), returns{library::numpy}",
+        "Table.array.fget",
+        "member_view(Table&), returns{library::numpy}",
         ("property", "a named library"),
-        (Call((Made("Series", (Array([[1, 2]]),)),), Array([[1, 2]], of="numpy")),),
-        BY_DEF,
+        (Call((Made("Table", (Array([[1, 2]]),)),), Array([[1, 2]], of="numpy")),),
+        MEMBERS,
     ),
     Row(
-        "Series.__iter__",
+        "Table.__iter__",
         "iterator(object)",
         ("iterator",),
         (
             Call(
-                (Made("Series", (Array([[1], [2]]),)),),
+                (Made("Table", (Array([[1], [2]]),)),),
                 [Array([1], of="dlbridge"), Array([2], of="dlbridge")],
             ),
         ),
-        BY_DEF,
+        MEMBERS,
     ),
     Row(
-        "total_of_all",
+        "lengths",
         "list(args, kwargs)",
         ("cast",),
         (
-            Call((Array([1, 2]), Array([3])), [3.0, 3.0, 4.0], keywords={"x": Array([4])}),
+            Call((Array([1, 2]), Array([3])), [2, 1, 1], keywords={"x": Array([4])}),
             Call((), []),
             Call(
                 (Array([1]),),
                 Refusal("argument 'x': expected float32[*] on cpu; got float32[1, 1] on cpu: …"),
                 keywords={"x": Array([[4]])},
             ),
-            Call((3,), Refusal("not a DLPack producer: …")),
+            Call((3,), Refusal("not a DLPack producer: … of type int. Pass numpy.asarray() of it")),
         ),
-        BY_DEF,
+        MEMBERS,
     ),
     Row(
         "halved",

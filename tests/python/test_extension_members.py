@@ -107,7 +107,6 @@ def test_a_subclass_in_python_overrides_a_virtual_method(members: Any) -> None:
 def test_static_methods_are_overloaded(Table: Any) -> None:
     assert Table.column(np.ones(4, "float32")).rows == 4
     assert Table(1, 1).column(np.ones(5, "float64")).rows == 5
-    assert Table.values_of(numbers()).tolist() == numbers().tolist()
     text = refusal(lambda: Table.column(np.ones(2, "int8")))
     assert text.count("got int8[2] on cpu: dtype differs") == 2
     is_pybind11 = Table.__module__ == "extension.members"
@@ -123,16 +122,10 @@ def test_a_property_exposes_memory_and_takes_tensors(Table: Any) -> None:
     table.values = numbers(3, 1)
     assert table.array.tolist() == [[0], [1], [2]]
     assert (Table.values.__doc__, table.rows) == ("All values.", 3)
-
-    def set_values(value: Any) -> None:
-        table.values = value
-
-    assert refusal(lambda: set_values(np.zeros(2, "float32"))) == (
-        "Table.values.setter(): argument 'value': expected float32[*, *] on cpu; got float32[2] on "
-        "cpu: rank differs"
-    )
     with pytest.raises(AttributeError):
         table.rows = 3
+    with pytest.raises(TypeError, match=r"^Table\.values\.setter\(\): argument 'value': not a DLP"):
+        table.values = 3
 
 
 def test_a_view_belongs_to_the_library_that_the_function_names(Table: Any) -> None:
@@ -204,19 +197,11 @@ def test_an_operator_refuses_other_objects(Table: Any) -> None:
 
 
 def test_objects_that_are_no_parameters_are_imported(members: Any) -> None:
-    one, two = np.ones(1, "float32"), np.ones(2, "float32")
-    assert members.lengths(one, two, y=two) == [1, 2, 2]
+    two = np.ones(2, "float32")
     assert members.cast_by_library(x=two) == 2
     assert (members.optional_length(None), members.optional_length(two)) == (-1, 2)
-    assert refusal(lambda: members.lengths(one, y=two.astype("int8"))) == (
-        "argument 'y': expected float32[*] on cpu; got int8[2] on cpu: dtype differs"
-    )
     with pytest.raises(KeyboardInterrupt):
         members.lengths(Raises(KeyboardInterrupt()))
-    assert refusal(lambda: members.lengths(3)) == (
-        "not a DLPack producer: expected an object with __dlpack__ and __dlpack_device__; got one "
-        "of type int. Pass numpy.asarray() of it"
-    )
 
 
 VECTOR = np.ones(3, "float32")

@@ -13,7 +13,7 @@ from typing import Any
 
 import callers
 import pytest
-from signatures import ROWS, Array, Call, Made, Refusal, Row
+from signatures import MEMBERS, ROWS, Array, Call, Made, Refusal, Row
 
 import dlbridge
 
@@ -26,6 +26,8 @@ BINDINGS = [
         ("pybind11", "signatures_pybind11"),
         ("fast", "signatures_pybind11"),
         ("nanobind", "signatures_nanobind"),
+        ("extension", "extension"),
+        ("nanobind_extension", "nanobind_extension"),
     )
     if importlib.util.find_spec(module)
 ]
@@ -85,6 +87,8 @@ def module_of(binding: str) -> Any:
     """The module, or submodule, with the functions that a binding bound."""
     if binding == "fast":
         return importlib.import_module("signatures_pybind11").fast
+    if binding in MEMBERS:
+        return importlib.import_module(binding).members
     return importlib.import_module(f"signatures_{binding}")
 
 
