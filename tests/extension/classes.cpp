@@ -195,11 +195,7 @@ void add_classes(py::module_& m) {
     return dlbridge::member_view(dlbridge::description::of(row, {3}));
   });
 
-#if defined(WITH_NANOBIND)
-  nb::class_<constant> frozen(m, "Constant");
-#else
-  py::class_<constant, std::shared_ptr<constant> > frozen(m, "Constant");
-#endif
+  py::shared_class<constant> frozen(m, "Constant");
   frozen.def(py::init<>());
   dlbridge::def_dlpack(frozen);
   add_plain_class(m);

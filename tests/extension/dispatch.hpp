@@ -19,10 +19,7 @@
 #include <variant>
 #include <vector>
 
-#include <dlbridge/dlbridge.hpp>
-#include <dlbridge/python/call/argument.hpp>
-#include <dlbridge/python/call/member_view.hpp>
-#include <dlbridge/python/call/or_other.hpp>
+#include "library.hpp"
 
 namespace dispatch {
 using shape = dlbridge::shape<dlbridge::dynamic_extent>;
@@ -42,7 +39,8 @@ struct cargo {
 // A class that has the members of a sequence.
 struct samples {
   using value_type = double;
-  std::vector<double> values{};
+  explicit samples(std::vector<double> x) : values(std::move(x)) {}
+  std::vector<double> values;
   void push_back(double x) { values.push_back(x); }
   std::size_t size() const noexcept { return values.size(); }
   auto begin() noexcept { return values.begin(); }

@@ -14,7 +14,10 @@ namespace py {
 using namespace nanobind;
 using error_already_set = nanobind::python_error;
 using return_value_policy = nanobind::rv_policy;
+using function = nanobind::callable;
 using procedure = nanobind::callable;
+template <class T>
+using shared_class = nanobind::class_<T>;
 template <class T>
 T reinterpret_steal(nanobind::handle x) {
   return nanobind::steal<T>(x);
@@ -31,8 +34,12 @@ void property_readonly(Class& bound, char const* name, Getter getter) {
 
 #include <pybind11/typing.h>
 
+#include <memory>
+
 namespace pybind11 {
 using procedure = typing::Callable<void()>;
+template <class T>
+using shared_class = class_<T, std::shared_ptr<T> >;  // which nanobind does without
 template <class Key, class Value>
 using dict_of = typing::Dict<Key, Value>;
 template <class Class, class Getter>

@@ -60,6 +60,7 @@ struct shape_base {
   explicit shape_base(row_span const& corners) : count(corners.extent(0)) {}
   virtual ~shape_base() = default;
   virtual std::string kind(int number) const { return std::to_string(number) + " plain"; }
+  virtual bool is_alias() const { return false; }
   std::int64_t count;
 };
 struct shape_alias : shape_base {
@@ -72,6 +73,7 @@ struct shape_alias : shape_base {
     PYBIND11_OVERRIDE(std::string, shape_base, kind, number);
   }
 #endif
+  bool is_alias() const override { return true; }
 };
 
 void add_table(py::module_& m) {
@@ -146,9 +148,9 @@ void add_table(py::module_& m) {
 
   py::class_<shape_base, shape_alias> base(m, "Shape");
   dlbridge::def(base, py::init<row_span>(), py::arg("corners"));
-  base.def("kind", &shape_base::kind).def("count", [](shape_base const& shape) {
-    return shape.count;
-  });
+  base.def("kind", &shape_base::kind)
+      .def("is_alias", &shape_base::is_alias)
+      .def("count", [](shape_base const& shape) { return shape.count; });
   m.def("kind_of", [](shape_base const& shape) { return shape.kind(2); });
 }
 

@@ -184,13 +184,16 @@ def test_the_binding_library_states_why_it_converts_no_other_argument(extension:
     with pytest.raises(TypeError, match="argument 'x': expected float32"):  # beside a wrong number
         extension.scale(DOUBLES, "1.5")
     with pytest.raises(TypeError, match=rf"(?s){LIBRARY}.*std::multimap<int, "):
-        getattr(extension, "packs", extension).unconverted({1: 2.0}, FLOATS)
+        extension.packs.unconverted({1: 2.0}, FLOATS)
 
 
-@pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
 class TestPybind11:
-    def test_an_overload_that_plain_bindings_added_between(self) -> None:
-        function = importlib.import_module("extension").plain_between
+    @pytest.fixture
+    def extension(self) -> Any:
+        return importlib.import_module("extension")
+
+    def test_an_overload_that_plain_bindings_added_between(self, extension: Any) -> None:
+        function = extension.plain_between
         assert function("text") == "text" and function(DOUBLES) == "float64"
         with pytest.raises(TypeError) as raised:
             function(np.ones(3, "int8"))
@@ -204,8 +207,7 @@ class TestPybind11:
         assert function.__doc__.count("Overloaded function.") == 1
         assert function.__doc__.count("Takes float32.") == 1
 
-    def test_an_overload_that_plain_bindings_added_before(self) -> None:
-        extension = importlib.import_module("extension")
+    def test_an_overload_that_plain_bindings_added_before(self, extension: Any) -> None:
         assert extension.plain_before("text") == extension.plain_before_two("text") == "text"
         assert extension.plain_before(FLOATS) == extension.plain_before_two(FLOATS) == "float32"
         for refused in (3, np.ones(3, "int8")):
@@ -218,23 +220,20 @@ class TestPybind11:
                 0 < text.find("1. plain_before_two(x: str)") < text.find("2. ") < text.find("3. ")
             )
 
-    def test_the_type_error_of_an_overload_that_plain_bindings_added(self) -> None:
-        extension = importlib.import_module("extension")
+    def test_the_type_error_of_an_overload_that_plain_bindings_added(self, extension: Any) -> None:
         assert extension.plain_throws(FLOATS) == "float32" and extension.plain_throws(3) == "object"
         with pytest.raises(TypeError, match=r"^no colour: red$"):
             extension.plain_throws("red")
 
     @pytest.mark.parametrize("exception", [KeyboardInterrupt("stop"), MemoryError()], ids=repr)
     def test_an_exception_of_an_element_that_must_reach_the_caller(
-        self, exception: BaseException
+        self, extension: Any, exception: BaseException
     ) -> None:
-        extension = importlib.import_module("extension")
         with pytest.raises(type(exception)) as raised:
             extension.numbers_and_floats(RaisesOnce(exception), DOUBLES)
         assert raised.value is exception
 
-    def test_parameters_are_named_beside_packs(self) -> None:
-        extension = importlib.import_module("extension")
+    def test_parameters_are_named_beside_packs(self, extension: Any) -> None:
         with pytest.raises(TypeError, match="argument 'y'"):
             extension.packs.with_keywords(FLOATS, DOUBLES)
         with pytest.raises(TypeError, match="argument 'x'"):
@@ -242,23 +241,43 @@ class TestPybind11:
         with pytest.raises(TypeError, match="argument 'y'"):
             extension.packs.with_packs(FLOATS, 1, 2, y=DOUBLES)
 
-    def test_none_is_no_object_of_a_class_in_a_container(self) -> None:
-        extension = importlib.import_module("extension")
+    def test_none_is_no_object_of_a_class_in_a_container(self, extension: Any) -> None:
         assert extension.none_or_class((FLOATS, None)) == "number"
         assert extension.none_or_class((FLOATS, extension.Row())) == "class"
+
+    def test_a_caster_that_throws_ends_the_call(self, extension: Any) -> None:
+        assert extension.strict_first(extension.Strict()) == "strict"
+        assert extension.strict_first(FLOATS) == "float32"
+        with pytest.raises(ValueError, match="no strict one"):
+            extension.strict_first("text")
+
+    def test_none_is_a_smart_pointer(self, extension: Any) -> None:
+        assert not extension.has_samples((FLOATS, None))
+        assert extension.has_samples((FLOATS, extension.Samples([1.0])))
+
+    def test_a_view_does_not_outlive_a_converted_argument(self, extension: Any) -> None:
+        for values_of in (extension.values_of, extension.values_of_shared):
+            view = np.from_dlpack(values_of(extension.Measured(2.0)))
+            assert view.tolist() == [2, 0]
+            with pytest.raises(
+                TypeError, match="converted for this call only; pass an object of the class itself"
+            ):
+                values_of(2.0)
 
 
 @pytest.mark.skipif("nanobind_extension" not in MODULES, reason="needs the module of nanobind")
 class TestNanobind:
-    def test_none_is_a_value_of_a_variant_with_monostate(self) -> None:
-        extension = importlib.import_module("nanobind_extension")
+    @pytest.fixture
+    def extension(self) -> Any:
+        return importlib.import_module("nanobind_extension")
+
+    def test_none_is_a_value_of_a_variant_with_monostate(self, extension: Any) -> None:
         assert extension.none_or_tensor(None) == 0
         assert extension.none_or_tensor(DOUBLES) == 2
         signature = extension.none_or_tensor.__doc__
         assert signature.count("None") + signature.count("Optional") == 1  # before CPython 3.10
 
-    def test_new_makes_the_object(self) -> None:
-        extension = importlib.import_module("nanobind_extension")
+    def test_new_makes_the_object(self, extension: Any) -> None:
         assert type(extension.Counted(FLOATS)) is extension.Counted
         assert type(extension.Counted(x=FLOATS)) is extension.Counted
         with pytest.raises(TypeError, match="'x': expected float32"):
@@ -277,22 +296,19 @@ class TestNanobind:
             extension.Counted(y=FLOATS)
 
     @pytest.mark.filterwarnings("ignore:nanobind:RuntimeWarning")
-    def test_an_object_without_init_is_refused(self) -> None:
-        extension = importlib.import_module("nanobind_extension")
+    def test_an_object_without_init_is_refused(self, extension: Any) -> None:
         empty = extension.Counted.__new__(extension.Counted)
         with pytest.raises(TypeError, match=LIBRARY):
             extension.counted(empty, FLOATS)
 
-    def test_refused_overloads_show_their_defaults(self) -> None:
-        extension = importlib.import_module("nanobind_extension")
+    def test_refused_overloads_show_their_defaults(self, extension: Any) -> None:
         with pytest.raises(TypeError) as raised:
             extension.with_defaults(3)
         lines = str(raised.value).splitlines()
         assert "y: int = 5, z: float = 2.5, c: " in lines[1] and "= None)" in lines[1]
         assert "y: str = 'a')" in lines[2]
 
-    def test_the_first_exception_of_a_producer_is_the_cause(self) -> None:
-        extension = importlib.import_module("nanobind_extension")
+    def test_the_first_exception_of_a_producer_is_the_cause(self, extension: Any) -> None:
         failure = ValueError("no device")
 
         class Failing:
@@ -306,8 +322,7 @@ class TestNanobind:
             extension.with_defaults(Failing())
         assert raised.value.__cause__ is failure
 
-    def test_extras_of_one_accessor(self) -> None:
-        extension = importlib.import_module("nanobind_extension")
+    def test_extras_of_one_accessor(self, extension: Any) -> None:
         holder = extension.Holder()
         holder.length = np.ones(5, "float32")
         assert holder.length == 5
@@ -315,19 +330,16 @@ class TestNanobind:
         with pytest.raises(TypeError, match="'like': expected float32"):
             holder.length = DOUBLES
 
-    def test_an_overload_may_pass_a_call_on(self) -> None:
-        extension = importlib.import_module("nanobind_extension")
+    def test_an_overload_may_pass_a_call_on(self, extension: Any) -> None:
         for _ in range(100):
             assert extension.passed_on(np.ones(2, "float32")) == 2
             assert extension.passed_on(np.ones(5, "float32")) == 105
 
-    def test_a_number_precedes_the_tensor_of_a_plain_overload(self) -> None:
-        extension = importlib.import_module("nanobind_extension")
+    def test_a_number_precedes_the_tensor_of_a_plain_overload(self, extension: Any) -> None:
         assert extension.scaled_or_text(2, FLOATS) == "float32"
         assert extension.scaled_or_text(2, "text") == "text"
 
-    def test_keep_alive_keeps_the_argument_of_several_overloads(self) -> None:
-        extension = importlib.import_module("nanobind_extension")
+    def test_keep_alive_keeps_the_argument_of_several_overloads(self, extension: Any) -> None:
         array = np.full(1000, 7, "float32")
         alive = weakref.ref(array)
         window = extension.window(array)
@@ -337,6 +349,20 @@ class TestNanobind:
         del window
         gc.collect()
         assert alive() is None
+
+    @pytest.mark.filterwarnings("ignore:nanobind:RuntimeWarning")
+    def test_an_object_that_its_class_created_is_not_taken(self, extension: Any) -> None:
+        """nanobind transfers ownership only of objects that C++ allocated."""
+        row = extension.Row()
+        with pytest.raises(TypeError, match=rf"^take_row\(\): {LIBRARY}"):
+            extension.take_row(row, FLOATS)
+        assert extension.read_row(row, FLOATS) == extension.take_any_row(row, FLOATS)
+
+    def test_none_in_place_of_a_pointer_or_a_tensor(self, extension: Any) -> None:
+        """nanobind passes None to no such parameter, although the pointer alone takes it."""
+        assert extension.cargo_or_span(FLOATS) == 1
+        with pytest.raises(TypeError, match=rf"^cargo_or_span\(\): {LIBRARY}"):
+            extension.cargo_or_span(None)
 
 
 def test_the_policy_of_a_method_applies_to_the_elements_of_its_result(extension: Any) -> None:
@@ -512,15 +538,6 @@ def test_the_positions_of_alternatives_precede_the_reasons(extension: Any) -> No
         extension.lists_or_none([3])
 
 
-@pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
-def test_a_caster_that_throws_ends_the_call() -> None:
-    extension = importlib.import_module("extension")
-    assert extension.strict_first(extension.Strict()) == "strict"
-    assert extension.strict_first(FLOATS) == "float32"
-    with pytest.raises(ValueError, match="no strict one"):
-        extension.strict_first("text")
-
-
 def test_methods_do_not_count_their_object(extension: Any) -> None:
     holder = extension.Holder()
     with pytest.raises(TypeError, match="argument 1: expected float32"):
@@ -533,36 +550,6 @@ def test_a_property_refers_to_the_object(extension: Any) -> None:
     holder = extension.Holder()
     assert holder.inner is holder.inner
     assert holder.count_of(FLOATS) == 3
-
-
-@pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
-def test_none_is_a_smart_pointer() -> None:
-    extension = importlib.import_module("extension")
-    assert not extension.has_samples((FLOATS, None))
-    assert extension.has_samples((FLOATS, extension.Samples([1.0])))
-
-
-@pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
-def test_a_view_does_not_outlive_a_converted_argument() -> None:
-    extension = importlib.import_module("extension")
-    for values_of in (extension.values_of, extension.values_of_shared):
-        view = np.from_dlpack(values_of(extension.Measured(2.0)))
-        assert view.tolist() == [2, 0]
-        with pytest.raises(
-            TypeError, match="converted for this call only; pass an object of the class itself"
-        ):
-            values_of(2.0)
-
-
-@pytest.mark.skipif("nanobind_extension" not in MODULES, reason="needs the module of nanobind")
-def test_an_alias_is_constructed_for_subclasses_alone() -> None:
-    module = importlib.import_module("nanobind_extension")
-
-    class Derived(module.WithAlias):  # type: ignore[misc, name-defined]
-        pass
-
-    assert not module.WithAlias(FLOATS).is_alias()
-    assert Derived(FLOATS).is_alias()
 
 
 OUTLIVING = """
@@ -617,17 +604,6 @@ def test_an_object_that_was_taken_is_refused(extension: Any) -> None:
         extension.load(cargo, FLOATS, FLOATS)
 
 
-@pytest.mark.filterwarnings("ignore:nanobind:RuntimeWarning")
-@pytest.mark.skipif("nanobind_extension" not in MODULES, reason="nanobind_extension was not built")
-def test_an_object_that_its_class_created_is_not_taken() -> None:
-    """nanobind transfers ownership only of objects that C++ allocated."""
-    extension = importlib.import_module("nanobind_extension")
-    row = extension.Row()
-    with pytest.raises(TypeError, match=rf"^take_row\(\): {LIBRARY}"):
-        extension.take_row(row, FLOATS)
-    assert extension.read_row(row, FLOATS) == extension.take_any_row(row, FLOATS)
-
-
 def test_names_of_parameters_beyond_ascii(extension: Any) -> None:
     assert extension.sized(FLOATS, größe=FLOATS[:1]) == "tensor"
     assert extension.sized(FLOATS, größe=True) == "bool"
@@ -635,15 +611,6 @@ def test_names_of_parameters_beyond_ascii(extension: Any) -> None:
         extension.sized(FLOATS, größe="s")
     with pytest.raises((TypeError, UnicodeEncodeError)):
         extension.sized(FLOATS, **{"gr\udc80": 1})
-
-
-@pytest.mark.skipif("nanobind_extension" not in MODULES, reason="nanobind_extension was not built")
-def test_none_in_place_of_a_pointer_or_a_tensor() -> None:
-    """nanobind passes None to no such parameter, although the pointer alone takes it."""
-    function = importlib.import_module("nanobind_extension").cargo_or_span
-    assert function(FLOATS) == 1
-    with pytest.raises(TypeError, match=rf"^cargo_or_span\(\): {LIBRARY}"):
-        function(None)
 
 
 class Holds:
@@ -709,7 +676,6 @@ def test_an_array_of_one_element_is_no_integer(extension: Any) -> None:
             extension.count_or_tensor(x)
 
 
-@pytest.mark.skipif("extension" not in MODULES, reason="needs the module of pybind11")
 @pytest.mark.parametrize("number", FRACTIONS, ids=lambda x: type(x).__name__)
 def test_what_pybind11_truncates(number: Any) -> None:
     """Not a rule of dlbridge: the page on extensions states it, with noconvert() as the remedy."""

@@ -99,6 +99,7 @@ def test_a_subclass_in_python_overrides_a_virtual_method(members: Any) -> None:
     assert members.kind_of(members.Shape(corners)) == "2 plain"
     square = Square(corners)
     assert (members.kind_of(square), square.count()) == ("2 square", 4)
+    assert square.is_alias() and not members.Shape(corners).is_alias()
     assert refusal(lambda: members.Shape("round")).startswith(
         "Shape(): argument 'corners': not a DLPack producer"
     )
