@@ -13,9 +13,10 @@ from typing import Any
 
 import callers
 import pytest
-from signatures import MEMBERS, ROWS, Array, Call, Made, Refusal, Row
+from signatures import ROWS, Array, Call, Made, Refusal, Row
 
 import dlbridge
+from bindings import MODULES
 
 CALLERS = ("numpy", "torch", "jax", "tvm_ffi", "dlbridge")
 LIBRARIES = {name: callers.LIBRARIES[name] for name in CALLERS}
@@ -26,8 +27,6 @@ BINDINGS = [
         ("pybind11", "signatures_pybind11"),
         ("fast", "signatures_pybind11"),
         ("nanobind", "signatures_nanobind"),
-        ("extension", "extension"),
-        ("nanobind_extension", "nanobind_extension"),
     )
     if importlib.util.find_spec(module)
 ]
@@ -36,7 +35,7 @@ CALLS = [
     pytest.param(row, call, binding, id=f"{binding}-{row.name}-{i}")
     for row in ROWS
     for i, call in enumerate(row.calls)
-    for binding in BINDINGS
+    for binding in (*BINDINGS, *MODULES)
     if binding in row.bindings
 ]
 
@@ -87,7 +86,7 @@ def module_of(binding: str) -> Any:
     """The module, or submodule, with the functions that a binding bound."""
     if binding == "fast":
         return importlib.import_module("signatures_pybind11").fast
-    if binding in MEMBERS:
+    if binding in MODULES:
         return importlib.import_module(binding).members
     return importlib.import_module(f"signatures_{binding}")
 
