@@ -138,9 +138,9 @@ void add_containers(py::module_& m) {
   dlbridge::def(functions.by_def, "kind_of",
                 [](std::vector<integers> const&) { return "integers"; });
   // A cast within a call is valid until the call returns. nanobind refuses a span.
-  m.def("total_of_cast", [](py::object const& x) {
+  m.def("total_of_cast", [](py::object const& x, py::procedure const& meanwhile) {
     auto const borrowed = py::cast<span>(x);
-    PyGC_Collect();
+    meanwhile();
     return total(borrowed);
   });
   // Outside a call, a cast has nothing that keeps the tensor.
