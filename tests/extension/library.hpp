@@ -18,6 +18,11 @@ using function = nanobind::callable;
 using procedure = nanobind::callable;
 template <class T>
 using shared_class = nanobind::class_<T>;
+inline type_slots buffer_protocol() {
+  static PyType_Slot const slots[] = {dlbridge::python::buffer_slot(), {0, nullptr}};
+  return type_slots(slots);
+}
+inline module_ import_module(char const* name) { return module_::import_(name); }
 template <class T>
 T reinterpret_steal(nanobind::handle x) {
   return nanobind::steal<T>(x);
@@ -40,6 +45,7 @@ namespace pybind11 {
 using procedure = typing::Callable<void()>;
 template <class T>
 using shared_class = class_<T, std::shared_ptr<T> >;  // which nanobind does without
+inline module_ import_module(char const* name) { return module_::import(name); }
 template <class Key, class Value>
 using dict_of = typing::Dict<Key, Value>;
 template <class Class, class Getter>

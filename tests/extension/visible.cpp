@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The classes of visible.hpp, with buffers and with an __array__ of their author, and one that
 // Python's C API defines.
-#include <dlbridge/pybind11.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <vector>
 
-#include <pybind11/stl.h>
-
+#include "library_casters.hpp"
 #include "registration.hpp"
 #include "visible.hpp"
-
-namespace py = pybind11;
 
 namespace {
 // A class of Python's C API.
@@ -68,16 +63,52 @@ py::class_<T> bind(py::module_& m, char const* name, Tags const&... tags) {
   visible::add_methods<T>(bound);
   return bound;
 }
-py::buffer_info buffer_of_author(visible::samples& x) {
-  return py::buffer_info(x.values.data(), static_cast<py::ssize_t>(x.values.size()), true);
+
+// What the author of a class adds: a buffer, and __array__.
+#if defined(WITH_NANOBIND)
+int refuse_buffer(PyObject*, Py_buffer* out, int) {
+  out->obj = nullptr;
+  PyErr_SetString(PyExc_BufferError, "the author's");
+  return -1;
+}
+nb::type_slots buffer_of_author() {
+  static PyType_Slot const slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&refuse_buffer)},
+                                      {0, nullptr}};
+  return nb::type_slots(slots);
+}
+template <class Class>
+void add_buffer_of_author(Class&) {}
+#else
+py::buffer_protocol buffer_of_author() { return {}; }
+template <class Class>
+void add_buffer_of_author(Class& bound) {
+  bound.def_buffer([](visible::samples& x) {
+    return py::buffer_info(x.values.data(), static_cast<py::ssize_t>(x.values.size()), true);
+  });
+}
+#endif
+template <class Class>
+void add_array_of_author(Class& bound) {
+  bound.def("__array__", [](py::object const&, py::args const&, py::kwargs const&) {
+    return py::import_module("numpy").attr("full")(2, "the author's");
+  });
 }
 }  // namespace
 
 void add_visible(py::module_& parent) {
   using namespace visible;
   py::module_ m = parent.def_submodule("visible");
+#if defined(WITH_NANOBIND)
+  // [buffer]
+  static PyType_Slot const slots[] = {dlbridge::python::buffer_slot(), {0, nullptr}};
+  nb::type_slots const buffers(slots);
+  auto grows = bind<samples>(m, "Samples", buffers);
+  dlbridge::def_dlpack(grows);
+  // [/buffer]
+#else
   auto grows = bind<samples>(m, "Samples", py::buffer_protocol());
   dlbridge::def_dlpack(grows);
+#endif
   auto shared = bind<shared_samples>(m, "SharedSamples", py::buffer_protocol());
   dlbridge::def_dlpack(shared, dlbridge::shares<>());
   // [shares]
@@ -104,21 +135,16 @@ void add_visible(py::module_& parent) {
   dlbridge::def_dlpack(own, dlbridge::no_ufuncs());
 
   // What the author adds before and after.
-  auto const array_of_author = [](py::object const&, py::object const&, py::object const&) {
-    return py::module_::import("numpy").attr("full")(2, "the author's");
-  };
   auto without_tag = bind<other_samples<0>>(m, "WithoutBuffer");
   dlbridge::def_dlpack(without_tag);
-  auto before = bind<other_samples<1>>(m, "WithOwnBefore", py::buffer_protocol());
-  before.def("__array__", array_of_author, py::arg("dtype") = py::none(),
-             py::arg("copy") = py::none());
-  before.def_buffer([](other_samples<1>& x) { return buffer_of_author(x); });
+  auto before = bind<other_samples<1>>(m, "WithOwnBefore", buffer_of_author());
+  add_array_of_author(before);
+  add_buffer_of_author(before);
   dlbridge::def_dlpack(before);
-  auto after = bind<other_samples<2>>(m, "WithOwnAfter", py::buffer_protocol());
+  auto after = bind<other_samples<2>>(m, "WithOwnAfter", buffer_of_author());
   dlbridge::def_dlpack(after);
-  after.def("__array__", array_of_author, py::arg("dtype") = py::none(),
-            py::arg("copy") = py::none());
-  after.def_buffer([](other_samples<2>& x) { return buffer_of_author(x); });
+  add_array_of_author(after);
+  add_buffer_of_author(after);
   py::class_<other_samples<3>, samples> derived(m, "Derived");
   derived.def(py::init<std::size_t>());
   dlbridge::def_dlpack(derived);
