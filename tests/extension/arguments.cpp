@@ -147,7 +147,6 @@ void add_arguments(py::module_& m) {
       [](argument_to_read const& x, span_to_read y, std::string const&) { return sum(y) + x(0); },
       py::arg("x"), py::arg("y"), py::kw_only(), py::arg("how") = "here");
   dlbridge::def(m, "unnamed", [](span_to_read x, span_to_read y) { return sum(x) + sum(y); });
-  m.def("plain_pair", [](span_to_read x, span_to_read y) { return sum(x) + sum(y); });
   dlbridge::def(m, "without_gil", &without_gil, py::arg("x"), py::arg("y"),
                 py::call_guard<py::gil_scoped_release>());
 }

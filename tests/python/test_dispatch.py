@@ -60,6 +60,8 @@ def test_the_binding_library_converts_what_dlbridge_does_not(extension: Any) -> 
     assert extension.nested([[FLOATS]]) == 1
     assert extension.nested([[DOUBLES, DOUBLES]]) == 12
     assert extension.has_row((FLOATS, extension.Row()))
+    assert extension.count_samples((FLOATS, extension.Samples([1.0, 2.0]))) == 2
+    assert type(extension.with_samples(FLOATS)[1]) is extension.Samples
     with pytest.raises(TypeError):
         extension.nested([["no tensor"]])
     with pytest.raises(TypeError):
