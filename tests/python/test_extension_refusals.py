@@ -263,11 +263,7 @@ def test_every_tensor_is_freed(binding: str) -> None:
     for fields, _, _ in FAULTS:
         refused(function(binding, "sum"), Producer(**{"shape": (3,), **fields}))
     now_exports, now_calls = foreign.accounts()
-    assert (
-        now_exports - exports
-        == now_calls - calls
-        == len(refusals) + len(FAULTS)
-    )
+    assert now_exports - exports == now_calls - calls == len(refusals) + len(FAULTS)
 
 
 class Endless:
