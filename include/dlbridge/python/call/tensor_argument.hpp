@@ -96,11 +96,14 @@ class tensor_argument : public tensor_argument_base {
   tensor_view view() noexcept { return imported().view(); }
 
   DLBRIDGE_LOCAL static constexpr requirement need = traits::required();
+  // Whether the function writes to the memory of the object: through a span, also one whose tensor
+  // the argument owns. Writes to a copy would be lost.
+  static constexpr bool writes_to_object = traits::borrows && traits::required().writable;
   // Chosen by the type, so that only converting parameters compile explain_conversion.
   static constexpr explanation explain = [] {
     if constexpr (traits::required().converts) {
       return &dlbridge::detail::explain_conversion;
-    } else if constexpr (traits::mode == import_mode::borrow_to_write) {
+    } else if constexpr (writes_to_object) {
       return &detail::explain_span_to_write;
     } else {
       return &dlbridge::detail::explain_mismatch;
@@ -122,8 +125,7 @@ class tensor_argument : public tensor_argument_base {
 
   /// @return whether a tensor meets the requirement
   static bool accepts(tensor_view const& view) noexcept {
-    return meets(view, checked()) &&
-           (traits::mode != import_mode::borrow_to_write || !view.is_copied());
+    return meets(view, checked()) && !(writes_to_object && view.is_copied());
   }
 
   DLBRIDGE_NOINLINE bool import_and_check(load_options how) noexcept {
