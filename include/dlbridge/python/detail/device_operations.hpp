@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/detail/copy_plainly.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
@@ -64,8 +65,8 @@ struct device_operations {
   /// queue of a tensor has received, which is null if it is not known. Only the package's module
   /// has the function. Returns false, with an exception set: bad_stream, or that of a queue.
   bool (*order_queues)(PyObject* later, PyObject* earlier) noexcept = nullptr;
-  /// As dlbridge::copy_of, row-major. While it is null, exports copy one element after the other:
-  /// most extensions export no copies, and need not compile the kernels.
+  /// As dlbridge::copy_of, row-major. While it is null, exports and imports copy one element after
+  /// the other: most extensions make no such copies, and need not compile the kernels.
   managed_tensor (*copy_host)(tensor_view const& source, struct_kind kind) = nullptr;
 
   DLBRIDGE_LOCAL static device_operations& get() noexcept {
@@ -75,6 +76,12 @@ struct device_operations {
 };
 
 namespace detail {
+// A row-major copy of host-accessible memory. Throws.
+inline managed_tensor copy_on_host(tensor_view const& view, struct_kind kind) {
+  auto* const operation = device_operations::get().copy_host;
+  return operation != nullptr ? operation(view, kind) : dlbridge::detail::copy_plainly(view, kind);
+}
+
 // Whether a tensor on device `actual` satisfies a request for device `requested`. The ordinal of
 // memory that the CPU can access does not matter, because libraries number such memory differently:
 // managed memory has ordinal 0 or the ordinal of a GPU (spec 1.3).

@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include <dlbridge/detail/copy_plainly.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
@@ -199,11 +198,6 @@ inline managed_tensor lend_as(shared_tensor const& owner, tensor_view const& vie
                               export_request const& request) {
   bool const loses_flag = request.kind == struct_kind::legacy && view.read_only();
   return lend(owner, view, request.kind, loses_flag ? policy_of(owner) : request.read_only);
-}
-
-inline managed_tensor copy_on_host(tensor_view const& view, struct_kind kind) {
-  auto* const operation = device_operations::get().copy_host;
-  return operation != nullptr ? operation(view, kind) : dlbridge::detail::copy_plainly(view, kind);
 }
 
 // Whether export_from_host serves the request, which is not for the memory as it is on its device.

@@ -8,7 +8,6 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/builder.hpp>
-#include <dlbridge/copy.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
@@ -50,8 +49,7 @@ inline managed_tensor fulfil_on_host(managed_tensor m, bool wants_copy, stream_r
   python::host_wait(ready);
   ready = stream_ref::default_of(cpu);
   if (wants_copy) {
-    auto* const operation = device_operations::get().copy_host;
-    return operation != nullptr ? operation(m.view(), struct_kind::versioned) : copy_of(m.view());
+    return copy_on_host(m.view(), struct_kind::versioned);
   }
   description d = describe(m);
   d.device = cpu;
