@@ -49,6 +49,11 @@ inline bool has_addressable_reach(DLTensor const& t) noexcept {
 // than their number.
 DLBRIDGE_LOCAL inline constexpr std::int64_t no_steps[8] = {};
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+// GCC 12 with -Os warns of the loop where the rank is known to be 0, which does not enter it.
+#pragma GCC diagnostic ignored "-Waggressive-loop-optimizations"
+#endif
 // Whether the memory is in the lower half of the addresses, the rank is at most 8, no extent is 0,
 // and extents, strides, offset, count and reach are all below 2^31. No sum or product of such
 // numbers wraps. Nearly every tensor passes: the bitwise or of all numbers is compared once.
@@ -80,6 +85,9 @@ DLBRIDGE_INLINE bool is_ordinary_memory(DLTensor const& t) noexcept {
   }
   return (sizes | reach | (count - 1)) >> 31 == 0 && (gaps == 0 || t.strides == nullptr);
 }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 // Whether the dtype is sound and has one lane. Up to kDLBool, every width is sound.
 inline bool is_ordinary_dtype(DLDataType type) noexcept {

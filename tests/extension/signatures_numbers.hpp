@@ -1,5 +1,6 @@
 // Functions of tests of or_other<P, numbers>: parameters that also accept numbers, and lists of
-// them. SPDX-License-Identifier: BSD-3-Clause
+// them.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,12 @@ CAPTURES = {
     "hip": ("hipStreamBeginCapture", "hipStreamEndCapture"),
 }
 MODULES = [device_extension, plain_device_extension]
+
+
+def test_results_compile_no_kernels_of_copies() -> None:
+    """An extension that returns tensors has the kernels only if it calls use_devices."""
+    has = [b"copy_elements" in Path(str(module.__file__)).read_bytes() for module in MODULES]
+    assert has == [True, False]
 
 
 @pytest.fixture(params=["cuda", "hip"])

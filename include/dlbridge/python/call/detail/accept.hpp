@@ -1,5 +1,6 @@
-// argument_check: decides whether a C++ function takes the arguments of a call, once each is
-// loaded; set_reasons: states why it does not. SPDX-License-Identifier: BSD-3-Clause
+// argument_check, set_reasons: decide whether a C++ function takes the loaded arguments of a call,
+// and state why not.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstddef>

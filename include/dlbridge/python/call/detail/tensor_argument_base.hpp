@@ -1,5 +1,6 @@
 // tensor_argument_base: holds the tensor of one argument of one call, and the exception of its
-// import. SPDX-License-Identifier: BSD-3-Clause
+// import.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

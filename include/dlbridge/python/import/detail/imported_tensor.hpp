@@ -129,7 +129,8 @@ class imported_tensor {
   /// @return whether the tensor meets the requirement. If not, an exception may be pending.
   DLBRIDGE_NOINLINE bool borrow_again(PyObject* object, import_mode mode,
                                       requirement const& need) noexcept {
-    type_cache::get(Py_TYPE(object));  // again, if the type of another argument replaced its entry
+    // Looks the type up again if the type of another argument replaced its entry.
+    static_cast<void>(type_cache::get(Py_TYPE(object)));
     if (try_borrow_fast(object, need)) {
       return true;
     }
