@@ -931,7 +931,7 @@ def reference(session: nox.Session) -> None:
     session.log(f"the first page is {target}/html/index.html")
 
 
-TIDIED = ("tests/unit/two_units_b.cpp", "python/module.cpp", "tests/extension/arguments.cpp",
+TIDIED = ("tests/unit/two_units_b.cpp", "python/src/module.cpp", "tests/extension/arguments.cpp",
           "tests/extension/fast.cpp", "tests/extension/overloads.cpp")  # fmt: skip
 
 

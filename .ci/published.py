@@ -32,10 +32,10 @@ Rows = list[list[str]]
 # Other published evidence, and the code of which it speaks. A page names its commit; what does not
 # was made of the commit that holds it.
 EVIDENCE = {
-    "docs/generated/performance.md": ("include", "python/include", "python/module.cpp", "bench"),
+    "docs/generated/performance.md": ("include", "python/src", "bench"),
     "docs/generated/gpu.md": ("include/dlbridge/runtime", "include/dlbridge/python", "tests/gpu"),
     "docs/field.md": ("python/dlbridge/tools",),
-    "docs/peers.md": ("include", "python/include", "tests/python/peers", "pyproject.toml"),
+    "docs/peers.md": ("include", "python/src", "tests/python/peers", "pyproject.toml"),
 }
 
 
@@ -99,7 +99,7 @@ def mutants(_: Any) -> Rows:
 SOURCES: list[tuple[str, str, Callable[[Any], Rows], tuple[str, ...]]] = [
     ("fuzz", "results/fuzz/state.json", fuzzers, ("include",)),
     ("sessions", "results/sessions.json", sessions, ("include", "python")),
-    ("coverage", "coverage.json", coverage, ("include", "python/include")),
+    ("coverage", "coverage.json", coverage, ("include", "python/src")),
     ("mutants", "results/mutants/state.json", mutants, ("include",)),
 ]
 

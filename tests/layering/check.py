@@ -6,8 +6,8 @@
     check.py INCLUDE_DIR [MORE] --map CONTRIBUTING.md --write     writes the map
     check.py INCLUDE_DIR [MORE] --figures                  files, lines and arrows of each folder
 
-MORE is a folder of headers that are not installed, the layer `module`. Those of INCLUDE_DIR include
-none of them.
+MORE is the folder of the module's sources, python/src: its headers are not installed, include each
+other in quotes, and form the layer `module`. Those of INCLUDE_DIR include none of them.
 Each header begins with one sentence. FOLDERS names the layer of the headers in a folder. A header
 outside of these, or of another layer, states its own in a second line, `// layer: NAME`. A header
 includes headers of its own layer, without a circle, and of the layers below. An umbrella header,
@@ -77,7 +77,7 @@ FOREIGN = {
 # Python.h, and the system's headers.
 EXCEPTIONS = {
     "python/api.hpp": {"Python.h"},
-    "python/detail/docstrings.hpp": {"docstrings.inc"},  # which CMake writes
+    "python/src/docstrings.hpp": {"docstrings.inc"},  # which CMake writes
     "thread_exit.hpp": {"unistd.h"},
     "host_memory.hpp": {"sys/mman.h"},
     "detail/copy_registers.hpp": {"cpuid.h"},
@@ -193,18 +193,22 @@ def sizes(headers: dict[str, Header]) -> dict[str, int]:
     return result
 
 
-def read(*roots: Path) -> dict[str, Header]:
-    """The headers of some folders, of which those of the first one are installed."""
+def read(include_dir: Path, *more: Path) -> dict[str, Header]:
+    """The headers of include/dlbridge by their names there, and others by their paths."""
     headers = {}
-    found = sorted((path, folder) for folder in roots for path in folder.rglob("*.hpp"))
-    for path, folder in found:
-        header = Header(path.relative_to(folder / "dlbridge").as_posix(), path.read_text())
-        header.is_installed = folder == roots[0]
+    roots = [(include_dir / "dlbridge", ""), *((folder, "python/src/") for folder in more)]
+    found = sorted((path, root, start) for root, start in roots for path in root.rglob("*.hpp"))
+    for path, root, start in found:
+        header = Header(start + path.relative_to(root).as_posix(), path.read_text())
+        header.is_installed = not start
         if line := re.search(r"^// layer: (\w+)$", header.text, re.MULTILINE):
             header.stated_layer = line.group(1)
-        for name in re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', header.text, re.MULTILINE):
+        include = r'^\s*#\s*include\s*([<"])([^>"]+)[>"]'
+        for mark, name in re.findall(include, header.text, re.MULTILINE):
             if name.startswith("dlbridge/"):
                 header.ours.append(name[len("dlbridge/") :])
+            elif mark == '"' and start:
+                header.ours.append(start + name)
             else:
                 header.foreign.append(name)
         headers[header.name] = header
@@ -319,15 +323,13 @@ def layer_map(headers: dict[str, Header]) -> str:
     """The table of layers, the top one first."""
     rows = ["| Layer | What it does | Headers |", "|---|---|---|"]
     for layer, purpose in reversed(LAYERS.items()):
-        folders: dict[tuple[str, bool], list[str]] = {}
+        folders: dict[str, list[str]] = {}
         for header in headers.values():
             if header.layer == layer:
-                of_module = not header.is_installed
-                folders.setdefault((header.folder, of_module), []).append(Path(header.name).stem)
+                folders.setdefault(header.folder, []).append(Path(header.name).stem)
         cells = [
-            (f"`{folder}/`{' of the module' if of_module else ''}: " if folder else "")
-            + ", ".join(names)
-            for (folder, of_module), names in sorted(folders.items())
+            (f"`{folder}/`: " if folder else "") + ", ".join(names)
+            for folder, names in sorted(folders.items())
         ]
         rows.append(f"| {layer} | {purpose} | {'<br>'.join(cells)} |")
     return "\n".join(rows)

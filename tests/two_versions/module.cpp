@@ -2,12 +2,13 @@
 // The source of all four modules: two versions of the headers, two visibilities.
 #include <dlbridge/pybind11.hpp>
 #include <dlbridge/python.hpp>
-#include <dlbridge/python/tensor/full_tensor_type.hpp>
-#include <dlbridge/python/tensor/functions.hpp>
 
 #include <cstdint>
 #include <utility>
 #include <vector>
+
+#include "tensor/full_tensor_type.hpp"
+#include "tensor/functions.hpp"
 
 namespace py = pybind11;
 

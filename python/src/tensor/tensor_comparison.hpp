@@ -5,7 +5,6 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
-#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/tensor_head.hpp>
@@ -13,6 +12,8 @@
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/view.hpp>
+
+#include "core.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 // What elements an object has that == could compare: 2 for an array or a scalar of a library, 1 for

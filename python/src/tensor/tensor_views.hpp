@@ -14,7 +14,6 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/layout.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
@@ -22,6 +21,8 @@
 #include <dlbridge/shared.hpp>
 #include <dlbridge/traits.hpp>
 #include <dlbridge/view.hpp>
+
+#include "core.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 // The owner that a view holds: that of the Tensor or, if the Tensor is itself a view, that of the

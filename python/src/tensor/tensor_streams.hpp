@@ -9,18 +9,19 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
-#include <dlbridge/python/detail/docstrings.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
-#include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/python/tensor/detail/tensor_attributes.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/view.hpp>
+
+#include "core.hpp"
+#include "docstrings.hpp"
+#include "sycl_queues.hpp"
+#include "tensor/tensor_attributes.hpp"
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

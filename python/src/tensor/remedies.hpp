@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/interpreter.hpp>
+
+#include "core.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 // Whether as_tensor() reads an object that is no producer. A lookup that raises counts as none.

@@ -6,12 +6,13 @@
 #include <cstdint>
 
 #include <dlbridge/check.hpp>
-#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/view.hpp>
+
+#include "core.hpp"
+#include "tensor/tensor_views.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 // The bits of ndarray.flags.num of an array on the memory of a Tensor, as _flags.py names them.

@@ -15,10 +15,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
-#include <dlbridge/python/detail/docstrings.hpp>
-#include <dlbridge/python/detail/dtypes.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
@@ -26,12 +23,16 @@
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/def.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
-#include <dlbridge/python/tensor/detail/import_functions.hpp>
-#include <dlbridge/python/tensor/detail/tensor_shapes.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/traits.hpp>
 #include <dlbridge/validate.hpp>
 #include <dlbridge/view.hpp>
+
+#include "core.hpp"
+#include "docstrings.hpp"
+#include "dtypes.hpp"
+#include "tensor/import_functions.hpp"
+#include "tensor/tensor_shapes.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 namespace py = pybind11;

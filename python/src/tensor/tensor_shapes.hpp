@@ -13,8 +13,6 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/layout.hpp>
-#include <dlbridge/python/detail/core.hpp>
-#include <dlbridge/python/detail/dtypes.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
@@ -22,8 +20,11 @@
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/view.hpp>
+
+#include "core.hpp"
+#include "dtypes.hpp"
+#include "tensor/tensor_views.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 inline void swap_dimensions(view_layout& layout, int i, int j) noexcept {

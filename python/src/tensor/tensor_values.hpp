@@ -12,15 +12,16 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/python/tensor/detail/element_values.hpp>
-#include <dlbridge/python/tensor/detail/long_copy.hpp>
-#include <dlbridge/python/tensor/detail/tensor_attributes.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/view.hpp>
+
+#include "core.hpp"
+#include "tensor/element_values.hpp"
+#include "tensor/long_copy.hpp"
+#include "tensor/tensor_attributes.hpp"
+#include "tensor/tensor_views.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 // The remedy for memory that the CPU cannot read: dlbridge copies that of CUDA and ROCm only.

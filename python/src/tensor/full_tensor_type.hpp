@@ -3,23 +3,24 @@
 #pragma once
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/detail/core.hpp>
-#include <dlbridge/python/detail/docstrings.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/array_method.hpp>
-#include <dlbridge/python/tensor/detail/tensor_attributes.hpp>
-#include <dlbridge/python/tensor/detail/tensor_comparison.hpp>
-#include <dlbridge/python/tensor/detail/tensor_copies.hpp>
-#include <dlbridge/python/tensor/detail/tensor_flags.hpp>
-#include <dlbridge/python/tensor/detail/tensor_index.hpp>
-#include <dlbridge/python/tensor/detail/tensor_numpy.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_pickle.hpp>
-#include <dlbridge/python/tensor/detail/tensor_shapes.hpp>
-#include <dlbridge/python/tensor/detail/tensor_streams.hpp>
-#include <dlbridge/python/tensor/detail/tensor_text.hpp>
-#include <dlbridge/python/tensor/detail/tensor_values.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
+
+#include "core.hpp"
+#include "docstrings.hpp"
+#include "tensor/tensor_attributes.hpp"
+#include "tensor/tensor_comparison.hpp"
+#include "tensor/tensor_copies.hpp"
+#include "tensor/tensor_flags.hpp"
+#include "tensor/tensor_index.hpp"
+#include "tensor/tensor_numpy.hpp"
+#include "tensor/tensor_pickle.hpp"
+#include "tensor/tensor_shapes.hpp"
+#include "tensor/tensor_streams.hpp"
+#include "tensor/tensor_text.hpp"
+#include "tensor/tensor_values.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 DLBRIDGE_LOCAL inline PyType_Slot* full_tensor_slots() noexcept {

@@ -11,14 +11,15 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/python/tensor/detail/element_values.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_values.hpp>
 #include <dlbridge/types/small_floats.hpp>
 #include <dlbridge/view.hpp>
+
+#include "core.hpp"
+#include "tensor/element_values.hpp"
+#include "tensor/tensor_values.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 // The number with the fewest digits that a float dtype rounds to the given number: 0.1 for

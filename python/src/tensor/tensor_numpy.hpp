@@ -8,17 +8,18 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/buffer.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/array_method.hpp>
-#include <dlbridge/python/tensor/detail/tensor_attributes.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_values.hpp>
 #include <dlbridge/view.hpp>
+
+#include "core.hpp"
+#include "tensor/tensor_attributes.hpp"
+#include "tensor/tensor_values.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 // The same for an attribute that NumPy computes, where NumPy is missing or cannot describe the

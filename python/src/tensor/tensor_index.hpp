@@ -7,13 +7,14 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/python/detail/core.hpp>
-#include <dlbridge/python/detail/dtypes.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/view.hpp>
+
+#include "core.hpp"
+#include "dtypes.hpp"
+#include "tensor/tensor_views.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 // len(t): the extent of the first dimension.

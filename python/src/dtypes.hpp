@@ -8,10 +8,11 @@
 
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/interpreter.hpp>
+
+#include "core.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 // Whether a dtype of NumPy has another byte order than this machine, or is a longdouble, whose name

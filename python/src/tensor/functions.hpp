@@ -12,19 +12,20 @@
 #include <dlbridge/builder.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/python/detail/core.hpp>
-#include <dlbridge/python/detail/docstrings.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/produce.hpp>
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/python/tensor/detail/constructors.hpp>
-#include <dlbridge/python/tensor/detail/import_functions.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
 #include <dlbridge/stream.hpp>
+
+#include "core.hpp"
+#include "docstrings.hpp"
+#include "tensor/constructors.hpp"
+#include "tensor/import_functions.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 DLBRIDGE_COLD inline ref to_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,

@@ -3,14 +3,15 @@
 #pragma once
 
 #include <dlbridge/device.hpp>
-#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/import/request.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/python/tensor/detail/import_functions.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_shapes.hpp>
-#include <dlbridge/python/tensor/detail/tensor_views.hpp>
+
+#include "core.hpp"
+#include "tensor/import_functions.hpp"
+#include "tensor/tensor_shapes.hpp"
+#include "tensor/tensor_views.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 // to(device, *, stream=None, copy=None): from_dlpack(t, device=device, stream=stream, copy=copy)

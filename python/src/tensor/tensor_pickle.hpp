@@ -11,16 +11,17 @@
 #include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
-#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/python/tensor/detail/long_copy.hpp>
-#include <dlbridge/python/tensor/detail/tensor_attributes.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_values.hpp>
-#include <dlbridge/python/tensor/detail/tensor_views.hpp>
 #include <dlbridge/requirement.hpp>
 #include <dlbridge/view.hpp>
+
+#include "core.hpp"
+#include "tensor/long_copy.hpp"
+#include "tensor/tensor_attributes.hpp"
+#include "tensor/tensor_values.hpp"
+#include "tensor/tensor_views.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 // The bytes of a compact tensor as a Tensor of uint8.

@@ -13,21 +13,22 @@
 #include <dlbridge/managed.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
-#include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/table_import.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/request.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/python/tensor/detail/long_copy.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_streams.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
 #include <dlbridge/requirement.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
 #include <dlbridge/view.hpp>
+
+#include "sycl_queues.hpp"
+#include "tensor/long_copy.hpp"
+#include "tensor/tensor_streams.hpp"
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

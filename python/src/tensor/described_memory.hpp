@@ -8,7 +8,6 @@
 #include <dlbridge/builder.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
@@ -17,8 +16,10 @@
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/python/tensor/detail/remedies.hpp>
 #include <dlbridge/stream.hpp>
+
+#include "core.hpp"
+#include "tensor/remedies.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 // Reads the stream of a __cuda_array_interface__, and orders the stream that the caller named, if

@@ -9,13 +9,14 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
-#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_views.hpp>
-#include <dlbridge/python/tensor/text_types.hpp>
 #include <dlbridge/view.hpp>
+
+#include "core.hpp"
+#include "tensor/tensor_views.hpp"
+#include "tensor/text_types.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 inline ref int_tuple(int count, std::int64_t const* values) {

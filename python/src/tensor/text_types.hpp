@@ -12,12 +12,13 @@
 
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
-#include <dlbridge/python/detail/core.hpp>
-#include <dlbridge/python/detail/docstrings.hpp>
-#include <dlbridge/python/detail/dtypes.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/interpreter.hpp>
+
+#include "core.hpp"
+#include "docstrings.hpp"
+#include "dtypes.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 /// The types dlbridge.dtype and dlbridge.device. Both derive from str, so that they compare, hash

@@ -7,10 +7,11 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/dtype.hpp>
-#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/types/small_floats.hpp>
+
+#include "core.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 /// A float format of at most 16 bits, which dlbridge's element types decode.

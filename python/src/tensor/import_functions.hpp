@@ -10,26 +10,27 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/lend.hpp>
 #include <dlbridge/managed.hpp>
-#include <dlbridge/python/detail/core.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/parsing.hpp>
-#include <dlbridge/python/detail/sycl_queues.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/consume.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/request.hpp>
 #include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/python/tensor/detail/described_memory.hpp>
-#include <dlbridge/python/tensor/detail/direct_imports.hpp>
-#include <dlbridge/python/tensor/detail/remedies.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/python/tensor/detail/tensor_streams.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
-#include <dlbridge/python/tensor/text_types.hpp>
 #include <dlbridge/shared.hpp>
 #include <dlbridge/stream.hpp>
+
+#include "core.hpp"
+#include "sycl_queues.hpp"
+#include "tensor/described_memory.hpp"
+#include "tensor/direct_imports.hpp"
+#include "tensor/remedies.hpp"
+#include "tensor/tensor_streams.hpp"
+#include "tensor/text_types.hpp"
 
 namespace core DLBRIDGE_LOCAL {
 // Reads device=, where every ordinal of the CPU names the CPU.

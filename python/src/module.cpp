@@ -2,9 +2,6 @@
 // dlbridge._core, the module behind the package.
 #include <dlbridge/pybind11.hpp>
 #include <dlbridge/python.hpp>
-#include <dlbridge/python/tensor/full_tensor_type.hpp>
-#include <dlbridge/python/tensor/functions.hpp>
-#include <dlbridge/python/tensor/text_types.hpp>
 #include <dlbridge/runtime.hpp>
 
 #include <cstddef>
@@ -12,6 +9,10 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "tensor/full_tensor_type.hpp"
+#include "tensor/functions.hpp"
+#include "tensor/text_types.hpp"
 
 namespace {
 namespace dp = dlbridge::python;
