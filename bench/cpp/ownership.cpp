@@ -2,8 +2,8 @@
 // The cost of owning a managed tensor, compared with the usual handle of a project.
 #include <benchmark/benchmark.h>
 
-#include <dlbridge/managed.hpp>
-#include <dlbridge/shared.hpp>
+#include <dlbridge/managed_tensor.hpp>
+#include <dlbridge/shared_tensor.hpp>
 
 #include <memory>
 #include <utility>

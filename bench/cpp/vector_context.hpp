@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/array_traits.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/detail/index.hpp>
 #include <dlbridge/device.hpp>
@@ -20,10 +21,9 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/layout.hpp>
 #include <dlbridge/tensor.hpp>
-#include <dlbridge/traits.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/types/small_floats.hpp>
 #include <dlbridge/validate.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

@@ -13,8 +13,8 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/requirement.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/validate.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/detail/copy_plainly.hpp>
 #include <dlbridge/detail/copy_plan.hpp>
@@ -17,10 +17,10 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/types/conversion_rules.hpp>
 #include <dlbridge/types/small_floats.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

@@ -8,14 +8,14 @@
 #include <cstdint>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/detail/copy_elements.hpp>
 #include <dlbridge/detail/copy_plainly.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/layout.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

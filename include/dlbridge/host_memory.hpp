@@ -15,14 +15,14 @@
 #endif
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/array_traits.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/layout.hpp>
-#include <dlbridge/managed.hpp>
-#include <dlbridge/traits.hpp>
+#include <dlbridge/managed_tensor.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/validate.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

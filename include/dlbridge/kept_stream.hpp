@@ -8,7 +8,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
-#include <dlbridge/stream.hpp>
+#include <dlbridge/stream_ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

@@ -8,12 +8,12 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/detail/owned_block.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/managed.hpp>
-#include <dlbridge/shared.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/managed_tensor.hpp>
+#include <dlbridge/shared_tensor.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

@@ -10,12 +10,13 @@
 #include <dlbridge/copy.hpp>
 #include <dlbridge/detail/copy_elements.hpp>
 #include <dlbridge/detail/copy_plan.hpp>
+#include <dlbridge/detail/copy_kernel.hpp>
 #include <dlbridge/detail/copy_registers.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/layout.hpp>
-#include <dlbridge/managed.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/managed_tensor.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

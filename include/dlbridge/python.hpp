@@ -3,6 +3,7 @@
 #pragma once
 
 #include <dlbridge/dlbridge.hpp>
+#include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/argument.hpp>
 #include <dlbridge/python/call/cast.hpp>
 #include <dlbridge/python/call/def_dlpack.hpp>
@@ -16,9 +17,8 @@
 #include <dlbridge/python/devices.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/buffer.hpp>
-#include <dlbridge/python/export/exchange_table.hpp>
 #include <dlbridge/python/export/produce.hpp>
+#include <dlbridge/python/export/type_exchange_table.hpp>
 #include <dlbridge/python/import/buffers.hpp>
-#include <dlbridge/python/import/consume.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/import/import_tensor.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>

@@ -6,7 +6,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/ref.hpp>
 
 namespace core DLBRIDGE_LOCAL {
 using namespace dlbridge;

@@ -9,8 +9,8 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/detail/read_values.hpp>
+#include <dlbridge/python/ref.hpp>
 
 #include "core.hpp"
 

@@ -9,10 +9,12 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/detail/read_stream.hpp>
+#include <dlbridge/python/detail/read_values.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/stream.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
+#include <dlbridge/stream_ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <dlbridge/as.hpp>
-#include <dlbridge/builder.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/build.hpp>
+#include <dlbridge/managed_tensor.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // adopt_as takes the owner of a tensor whose dtype adopt examines.
 // says: adopt_as takes a managed_tensor, by move. .* std::move\(x\).release\(\)
 #include <dlbridge/any_tensor.hpp>
-#include <dlbridge/traits.hpp>
+#include <dlbridge/array_traits.hpp>
 
 #include <utility>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An array type is imported by the adopt of its array_traits.
 // says: array_traits of this type has no adopt, which imports a tensor. Add static T adopt
-#include <dlbridge/managed.hpp>
-#include <dlbridge/traits.hpp>
+#include <dlbridge/array_traits.hpp>
+#include <dlbridge/managed_tensor.hpp>
 
 #include <utility>
 

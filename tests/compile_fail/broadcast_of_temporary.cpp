@@ -2,7 +2,7 @@
 // The view would refer to a tensor that is freed at once.
 // says: the view of a temporary tensor would dangle
 #include <dlbridge/broadcast.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 
 dlbridge::managed_tensor make();
 

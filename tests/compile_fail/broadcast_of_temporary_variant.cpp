@@ -4,7 +4,7 @@
 #include <variant>
 
 #include <dlbridge/broadcast.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 
 using operand = std::variant<float, dlbridge::managed_tensor>;
 operand make();

@@ -2,7 +2,7 @@
 // build moves its argument. A const array cannot be moved, and build does not copy it implicitly.
 // says: build takes the array over
 #include <dlbridge/bridges/std.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 
 #ifdef WRONG
 using array = std::vector<float> const;

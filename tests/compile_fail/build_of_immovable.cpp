@@ -2,7 +2,7 @@
 // build moves the array. The error for a type that cannot be moved names the remedy.
 // says: no move constructor. Add one, or share the array, build.std::make_shared<T>
 #include <dlbridge/bridges/std.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 
 #include <memory>
 

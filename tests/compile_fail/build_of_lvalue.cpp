@@ -2,7 +2,7 @@
 // build moves its argument and does not copy an lvalue implicitly.
 // says: build takes the array over
 #include <dlbridge/bridges/std.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 
 dlbridge::managed_tensor use(std::vector<float> array) {
 #ifdef WRONG

@@ -2,7 +2,7 @@
 // A smart pointer to elements does not know how many there are.
 // says: a pointer to elements has no shape; with_shape
 #include <dlbridge/bridges/std.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 
 #include <memory>
 #include <utility>

@@ -2,7 +2,7 @@
 // A view frees no memory. build_on takes its owner, and borrows states that the caller keeps it.
 // says: a view frees no memory, so that a tensor built of it would dangle. Name the owner
 #include <dlbridge/bridges/std.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 
 #include <memory>
 #include <utility>

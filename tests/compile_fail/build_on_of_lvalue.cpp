@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // build_on moves the owner into the tensor.
 // says: build_on takes the owner over. Move it, or pass no_owner
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 
 #include <memory>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The error for a type without array_traits names the template to specialize.
 // says: this type is not described to DLPack. Specialise dlbridge::array_traits<T>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 
 struct without_traits {};
 struct with_traits {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An array type is exported by the describe of its array_traits.
 // says: array_traits of this type has no describe for it, which exports an array. Add static descr
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 
 #include <utility>
 

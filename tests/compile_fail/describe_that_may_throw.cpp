@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // build calls describe during a transfer of ownership, so describe must not throw.
 // says: array_traits<T>::describe must be noexcept
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 
 #ifdef WRONG
 #define SPECIFIER

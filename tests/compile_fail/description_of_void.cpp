@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A pointer to void states no element type, from which the dtype follows.
 // says: a pointer to void states no element type. Cast it to a pointer to the elements
-#include <dlbridge/traits.hpp>
+#include <dlbridge/array_traits.hpp>
 
 #ifdef WRONG
 using element = void;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two integers would be one extent and one stride.
 // says: extents are one list. Write {rows, columns}
-#include <dlbridge/traits.hpp>
+#include <dlbridge/array_traits.hpp>
 
 auto use(float* data) {
 #ifdef WRONG

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Extents are no container: dims::from copies one.
 // says: a container is no dims. Write dims::from
-#include <dlbridge/traits.hpp>
+#include <dlbridge/array_traits.hpp>
 
 #include <cstdint>
 #include <vector>

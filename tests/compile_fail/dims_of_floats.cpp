@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Floats would lose their fractions.
 // says: extents and strides are integers
-#include <dlbridge/traits.hpp>
+#include <dlbridge/array_traits.hpp>
 
 #ifdef WRONG
 using number = double;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tensor of a temporary owner would dangle.
 // says: dangles: keep it in a variable
-#include <dlbridge/shared.hpp>
+#include <dlbridge/shared_tensor.hpp>
 
 dlbridge::shared_tensor make();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Taking ownership of a raw pointer must be explicit in the code.
 // says: managed_tensor::steal.raw. takes ownership
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 
 void use(DLManagedTensorVersioned* raw) {
 #ifdef WRONG

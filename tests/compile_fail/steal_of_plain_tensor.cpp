@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A DLTensor has no deleter, so it cannot be owned.
 // says: a plain DLTensor has no deleter, so nothing can own it
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 
 #ifdef WRONG
 using tensor = DLTensor;

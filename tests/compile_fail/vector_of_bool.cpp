@@ -2,7 +2,7 @@
 // The elements of std::vector<bool> are bits without addresses.
 // says: std::vector<bool> has no elements in memory
 #include <dlbridge/bridges/std.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 
 #ifdef WRONG
 using element = bool;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A view of a temporary owner would dangle.
 // says: dangles: keep it in a variable
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 
 dlbridge::managed_tensor make();
 

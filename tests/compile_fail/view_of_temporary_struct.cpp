@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A view refers to the shape of its struct, so its constructor refuses a temporary struct.
 // says: dangles: keep it in a variable
-#include <dlbridge/view.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 DLTensor make();
 

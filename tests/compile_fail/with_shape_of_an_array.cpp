@@ -2,7 +2,7 @@
 // An array has its own shape; another one is described with its elements.
 // says: with_shape takes a std::unique_ptr<T\[\]> or a std::shared_ptr<T\[\]>
 #include <dlbridge/bridges/std.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 
 #include <utility>
 #include <vector>

@@ -2,7 +2,7 @@
 // Every kind of tensor parameter, each also as an optional; and functions of several parameters.
 #include <dlbridge/broadcast.hpp>
 #include <dlbridge/copy.hpp>
-#include <dlbridge/python/import/consume.hpp>
+#include <dlbridge/python/import/import_tensor.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -67,9 +67,9 @@ double without_gil(argument_to_read x, owned const& y) {
 
 // A copy of any object, by the function for code that makes its own requests.
 dlbridge::managed_tensor consumed_copy(py::object const& x) {
-  dlbridge::python::consume_request request;
+  dlbridge::python::import_request request;
   request.copy = dlbridge::copy_policy::always;
-  dlbridge::managed_tensor copy = dlbridge::python::consume(x.ptr(), request);
+  dlbridge::managed_tensor copy = dlbridge::python::import_tensor(x.ptr(), request);
   if (!copy) {
     throw py::error_already_set();
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fuzz_exchange: searches chains of exchange tables, and calls tables whose functions fail, return
 // nothing, or return malformed tensors; every tensor that dlbridge owns is freed once.
-#include <dlbridge/exchange.hpp>
+#include <dlbridge/exchange_table.hpp>
 
 #include <array>
 #include <cstddef>

@@ -3,9 +3,9 @@
 // reads and reports with naive arithmetic; every deleter runs once.
 #include <dlbridge/any_tensor.hpp>
 #include <dlbridge/as.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/check.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/validate.hpp>
 

@@ -4,7 +4,7 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/stream.hpp>
+#include <dlbridge/stream_ref.hpp>
 #include <dlbridge/version.hpp>
 
 #include <cstddef>

@@ -78,9 +78,9 @@ FOREIGN = {
 EXCEPTIONS = {
     "python/api.hpp": {"Python.h"},
     "python/src/docstrings.hpp": {"docstrings.inc"},  # which CMake writes
-    "thread_exit.hpp": {"unistd.h"},
+    "exit_guard.hpp": {"unistd.h"},
     "host_memory.hpp": {"sys/mman.h"},
-    "detail/copy_registers.hpp": {"cpuid.h"},
+    "detail/copy_kernel.hpp": {"cpuid.h"},
     "bridges/eigen.hpp": {"Eigen/Core"},
     "bridges/eigen_tensor.hpp": {"unsupported/Eigen/CXX11/Tensor"},
     "bridges/xtensor.hpp": {
@@ -96,7 +96,7 @@ EXCEPTIONS = {
 STANDARD = re.compile(r"[a-z_]+$")  # <vector>, <type_traits>; C headers are spelled <cstdint>
 
 # The functions of the C API that never run Python code. A header of python/ calls all others by
-# api<...>, which guards the thread (thread_exit.hpp).
+# api<...>, which guards the thread (exit_guard.hpp).
 PLAIN_CALLS = re.compile(
     r"""_?Py( \w+_(Check|CheckExact|GET_ITEM|GET_LENGTH|GET_SIZE|GET_BUFFER|SET_ITEM|AS_STRING)
     | Long_From\w+ | Bool_FromLong | Float_(FromDouble | AS_DOUBLE) | _(SET_)?TYPE | _X?INCREF
@@ -125,7 +125,7 @@ MAX_LINES = 400  # of a header
 MAX_CODE_LINES = {
     "": 6_200,
     "runtime": 2_640,
-    "python": 1_600,
+    "python": 1_610,
     "python/import": 1_850,
     "python/export": 470,
     "python/tensor": 540,

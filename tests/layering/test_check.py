@@ -102,10 +102,10 @@ class Planted(unittest.TestCase):
 
     def test_a_circle_within_a_layer(self) -> None:
         headers = self.read(
-            device=header("values", "dlbridge/stream.hpp"),
+            device=header("values", "dlbridge/stream_ref.hpp"),
             stream=header("values", "dlbridge/device.hpp"),
         )
-        self.assert_one(headers, "circle", "device.hpp", "stream.hpp")
+        self.assert_one(headers, "circle", "device.hpp", "stream_ref.hpp")
 
     def test_an_include_of_an_umbrella_header(self) -> None:
         self.assert_one(self.read(top=header("bindings", "dlbridge/umbrella.hpp")), "umbrella")

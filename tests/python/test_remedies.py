@@ -638,8 +638,8 @@ COMMENT_OR_TEXT = re.compile(
 def texts_with_advice() -> Iterator[str]:
     """The texts of the library that tell the reader what to do. Docstrings end with a period, and
     those of Python functions have a signature; no message has either."""
-    folders = [ROOT / "include", ROOT / "python" / "include"]
-    for header in [*(each for f in folders for each in f.rglob("*.hpp"))]:
+    folders = [ROOT / "include", ROOT / "python" / "src"]
+    for header in [each for f in folders for each in f.rglob("*.[hi][np][plp]")]:
         for match in COMMENT_OR_TEXT.finditer(header.read_text()):
             text = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', match["text"] or ""))
             if ADVICE.search(text) and not text.endswith(".") and "\\n--" not in text:
@@ -662,7 +662,7 @@ EVALUATED = {
 # For authors of C++, for devices, and for libraries that not every environment has: the test that
 # refuses, and then executes the remedy.
 ELSEWHERE = {
-    "tests/unit/test_builder.cpp": [
+    "tests/unit/test_build.cpp": [
         "Name the owner, build_on(std::move(owner), describe(view)); or state borrows in its "
         "array_traits, if the caller keeps the memory valid"
     ],
@@ -693,7 +693,7 @@ ELSEWHERE = {
         "Compare it with 0 first",
         "Use a view type with a wider index",
     ],
-    "tests/unit/test_view.cpp": ["Read it by data(), or copy it with copy_of"],
+    "tests/unit/test_tensor_view.cpp": ["Read it by data(), or copy it with copy_of"],
     "tests/bridges/test_opencv.cpp": [
         "Pass a writable copy: also a const Mat gives writable memory to its copies"
     ],

@@ -2,7 +2,7 @@
 // The driver is loaded by other code while a function looks it up. A dl_iterate_phdr of this
 // program loads it in the second lookup of a call, at which another thread could. A dlopen of this
 // program finds no driver by its name alone, so drivers that the machine has are not loaded.
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/runtime.hpp>
 
 #include <dlfcn.h>

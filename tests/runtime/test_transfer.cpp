@@ -3,7 +3,7 @@
 // stream; a failure leaks nothing.
 #include <dlbridge/runtime/transfer.hpp>
 #include <dlbridge/runtime/transfer_async.hpp>
-#include <dlbridge/shared.hpp>
+#include <dlbridge/shared_tensor.hpp>
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@ from pathlib import Path
 # shared an object, one of them would read it with the wrong layout.
 CHANGES = {
     "abi.hpp": (r"(#define DLBRIDGE_VERSION_MINOR) \d+", r"\1 99"),
-    "python/import/detail/type_facts.hpp": (
+    "python/import/detail/type_entry.hpp": (
         r"struct alignas\(64\) type_entry \{",
         r"\g<0>\n  long newer_member[5] = {};",
     ),

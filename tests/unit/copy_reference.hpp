@@ -5,7 +5,7 @@
 
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/layout.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <dlbridge/view.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 
 #include <gtest/gtest.h>
 

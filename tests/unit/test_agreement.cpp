@@ -2,11 +2,11 @@
 // require_agreement: extents of the same name agree within one tensor and among several.
 #include <gtest/gtest.h>
 #include <dlbridge/bridges/std.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/extent_names.hpp>
 #include <dlbridge/tensor.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 #include <cstdint>
 #include <string>

@@ -2,7 +2,7 @@
 // as.hpp: a tensor becomes the caller's mdspan or span, or is refused with every mismatch.
 #include <dlbridge/as.hpp>
 #include <dlbridge/bridges/std.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 // them with those of NumPy.
 #include <dlbridge/any_tensor.hpp>
 #include <dlbridge/broadcast.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/copy.hpp>
 #include <dlbridge/types/small_floats.hpp>
 

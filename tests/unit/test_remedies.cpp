@@ -4,7 +4,7 @@
 // all remedies.
 #include <dlbridge/as.hpp>
 #include <dlbridge/bridges/std.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/convert.hpp>
 #include <dlbridge/copy.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bridges/std.hpp: standard containers and pointers become tensors, which a plain-C consumer reads.
 #include <dlbridge/bridges/std.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // validate.hpp: check_tensor refuses invalid tensors and accepts valid ones, however unusual.
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/validate.hpp>
-#include <dlbridge/view.hpp>
 
 #include <gtest/gtest.h>
 

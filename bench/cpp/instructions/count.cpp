@@ -2,10 +2,10 @@
 // Runs each case of bench/py/cpp_instructions.py 1000 times at the ranks 0 to 8. Under callgrind it
 // writes one profile for each case and rank, and prints their names in the same order, and last the
 // compiler.
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/check.hpp>
-#include <dlbridge/exchange.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/exchange_table.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/tensor.hpp>
 
 #if __has_include(<valgrind/callgrind.h>)

@@ -9,11 +9,11 @@
 
 #include <armadillo>
 
+#include <dlbridge/array_traits.hpp>
 #include <dlbridge/as.hpp>
 #include <dlbridge/check.hpp>
-#include <dlbridge/traits.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/types/complex.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

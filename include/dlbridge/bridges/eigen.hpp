@@ -9,13 +9,13 @@
 
 #include <Eigen/Core>
 
+#include <dlbridge/array_traits.hpp>
 #include <dlbridge/as.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/layout.hpp>
-#include <dlbridge/traits.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/types/complex.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

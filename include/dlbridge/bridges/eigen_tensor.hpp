@@ -9,12 +9,12 @@
 
 #include <unsupported/Eigen/CXX11/Tensor>
 
+#include <dlbridge/array_traits.hpp>
 #include <dlbridge/as.hpp>
 #include <dlbridge/bridges/eigen.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/layout.hpp>
-#include <dlbridge/traits.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

@@ -10,13 +10,13 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <dlbridge/array_traits.hpp>
 #include <dlbridge/as.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
-#include <dlbridge/traits.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/types/complex.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

@@ -12,14 +12,14 @@
 #include <opencv2/core.hpp>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/array_traits.hpp>
 #include <dlbridge/as.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/layout.hpp>
-#include <dlbridge/managed.hpp>
-#include <dlbridge/traits.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/managed_tensor.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

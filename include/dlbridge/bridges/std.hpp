@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <dlbridge/traits.hpp>
+#include <dlbridge/array_traits.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

@@ -14,11 +14,11 @@
 #include <xtensor/xfixed.hpp>
 #include <xtensor/xtensor.hpp>
 
+#include <dlbridge/array_traits.hpp>
 #include <dlbridge/as.hpp>
 #include <dlbridge/check.hpp>
-#include <dlbridge/traits.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/types/complex.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

@@ -8,13 +8,14 @@
 #include <cstring>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/detail/copy_kernel.hpp>
 #include <dlbridge/detail/copy_gather.hpp>
 #include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/detail/copy_registers.hpp>
 #include <dlbridge/detail/copy_rows.hpp>
 #include <dlbridge/detail/copy_tiles.hpp>
 #include <dlbridge/dtype.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/detail/copy_kernel.hpp>
 #include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/detail/copy_registers.hpp>
 #include <dlbridge/detail/copy_rows.hpp>

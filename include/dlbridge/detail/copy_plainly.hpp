@@ -8,16 +8,16 @@
 #include <cstring>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/layout.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/version.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

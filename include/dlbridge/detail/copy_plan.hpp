@@ -7,7 +7,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/dtype.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

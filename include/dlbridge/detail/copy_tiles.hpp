@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/detail/copy_kernel.hpp>
 #include <dlbridge/detail/copy_registers.hpp>
 
 namespace dlbridge {

@@ -10,7 +10,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI {

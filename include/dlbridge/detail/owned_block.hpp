@@ -14,7 +14,7 @@
 #include <dlbridge/detail/describe_block.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/layout.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/version.hpp>
 
 namespace dlbridge {

@@ -20,7 +20,7 @@ nanobind_add_module does."
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/thread_exit.hpp>
+#include <dlbridge/exit_guard.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
@@ -64,7 +64,7 @@ DLBRIDGE_INLINE decltype(auto) call_function(F&& function) {
 /// Calls a function of Python's C API, such as api<PyObject_GetAttr>(object, name). Every call that
 /// may run Python code has this form: while Python code runs, the thread may release the GIL, and
 /// CPython up to 3.13 ends a thread that then waits for the GIL of a finalized interpreter
-/// (thread_exit.hpp). Python code may also run when a container is allocated, which may start a
+/// (exit_guard.hpp). Python code may also run when a container is allocated, which may start a
 /// garbage collection, and when a reference is released or an exception is set.
 template <auto Function, class... Arguments>
 DLBRIDGE_INLINE auto api(Arguments... arguments) {
@@ -108,6 +108,13 @@ DLBRIDGE_INLINE void xdecref(PyObject* object) {
     decref(object);
   }
 }
+
+/// The flags of types whose attributes Python code cannot replace.
+#if defined(Py_TPFLAGS_IMMUTABLETYPE)
+constexpr unsigned immutable_type = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE;
+#else  // before Python 3.10
+constexpr unsigned immutable_type = Py_TPFLAGS_DEFAULT;
+#endif
 
 }  // namespace python
 }  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL

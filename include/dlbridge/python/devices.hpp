@@ -9,26 +9,28 @@
 #include <type_traits>
 #include <utility>
 
-#include <dlbridge/builder.hpp>
+#include <dlbridge/array_traits.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/copy.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/layout.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/gil.hpp>
+#include <dlbridge/python/object_owner.hpp>
+#include <dlbridge/python/ref.hpp>
 #include <dlbridge/runtime/cuda_context.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
 #include <dlbridge/runtime/detail/memory.hpp>
 #include <dlbridge/runtime/order.hpp>
 #include <dlbridge/runtime/transfer.hpp>
 #include <dlbridge/runtime/transfer_async.hpp>
-#include <dlbridge/shared.hpp>
-#include <dlbridge/stream.hpp>
-#include <dlbridge/traits.hpp>
+#include <dlbridge/shared_tensor.hpp>
+#include <dlbridge/stream_ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/version.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

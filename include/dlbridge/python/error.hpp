@@ -7,12 +7,41 @@
 #include <stdexcept>
 
 #include <dlbridge/error.hpp>
-#include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/thread_exit.hpp>
+#include <dlbridge/exit_guard.hpp>
+#include <dlbridge/python/object_owner.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 namespace python {
+
+/// The text of an object in a message: its repr(), or its type where that raises, as that of an
+/// int of 5000 digits does.
+/// @return a str; empty, with an exception set, where the exception of repr() is not suppressible.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+DLBRIDGE_COLD inline ref repr_of(PyObject* object) noexcept {
+  ref text = ref::steal(api<PyObject_Repr>(object));
+  if (!text && PyErr_ExceptionMatches(PyExc_RecursionError) != 0) {  // of a deep list
+    api<PyErr_Clear>();
+  }
+  if (!text && suppress_exception()) {
+    text = ref::steal(api<PyUnicode_FromFormat>("a value of type %s", Py_TYPE(object)->tp_name));
+  }
+  return text;
+}
+
+/// Why a module that uses dlbridge cannot be imported in this interpreter, to which the objects
+/// that dlbridge caches do not belong; null in the main interpreter.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+inline char const* import_refusal() noexcept {
+  return api<PyInterpreterState_Get>() != api<PyInterpreterState_Main>()
+             ? "this module uses dlbridge, which does not support subinterpreters: "
+               "import it in the main interpreter"
+             : nullptr;
+}
 
 /// The class CopyForbiddenError. It derives from BufferError and from ValueError, because the array
 /// API standard requires one in one place and the other in another (spec 4.5).
@@ -158,7 +187,7 @@ class DLBRIDGE_PUBLIC python_error : public std::exception {
 /// Raises the C++ exception of the current catch block as a Python exception.
 /// @param where as for set_error.
 /// @pre a catch block calls the function. The code of the try block ran under call_function, as
-///   catch (...) would otherwise catch the end of the thread (thread_exit.hpp).
+///   catch (...) would otherwise catch the end of the thread (exit_guard.hpp).
 /// @par Thread and GIL
 /// The caller holds the GIL.
 DLBRIDGE_COLD inline void set_error_thrown(char const* where = nullptr) noexcept {

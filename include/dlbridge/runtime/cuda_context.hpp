@@ -10,7 +10,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/runtime/cuda.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
-#include <dlbridge/stream.hpp>
+#include <dlbridge/stream_ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

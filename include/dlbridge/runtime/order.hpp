@@ -14,7 +14,7 @@
 #include <dlbridge/runtime/detail/driver.hpp>
 #include <dlbridge/runtime/detail/events.hpp>
 #include <dlbridge/runtime/hip.hpp>
-#include <dlbridge/stream.hpp>
+#include <dlbridge/stream_ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

@@ -8,13 +8,14 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/array_traits.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/copy.hpp>
 #include <dlbridge/detail/copy_plainly.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/requirement.hpp>
 #include <dlbridge/runtime/detail/device_copy.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
@@ -22,9 +23,8 @@
 #include <dlbridge/runtime/detail/memory.hpp>
 #include <dlbridge/runtime/detail/retired.hpp>
 #include <dlbridge/runtime/order.hpp>
-#include <dlbridge/stream.hpp>
-#include <dlbridge/traits.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/stream_ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

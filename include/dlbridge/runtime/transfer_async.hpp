@@ -8,12 +8,13 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/array_traits.hpp>
 #include <dlbridge/copy.hpp>
 #include <dlbridge/detail/copy_plainly.hpp>
 #include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/runtime/detail/device_copy.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
 #include <dlbridge/runtime/detail/events.hpp>
@@ -22,10 +23,9 @@
 #include <dlbridge/runtime/detail/staging.hpp>
 #include <dlbridge/runtime/order.hpp>
 #include <dlbridge/runtime/transfer.hpp>
-#include <dlbridge/shared.hpp>
-#include <dlbridge/stream.hpp>
-#include <dlbridge/traits.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/shared_tensor.hpp>
+#include <dlbridge/stream_ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

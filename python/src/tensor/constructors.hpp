@@ -8,25 +8,26 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/array_traits.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/host_memory.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/detail/read_stream.hpp>
+#include <dlbridge/python/detail/read_values.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/buffers.hpp>
-#include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/def.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
-#include <dlbridge/stream.hpp>
-#include <dlbridge/traits.hpp>
+#include <dlbridge/python/ref.hpp>
+#include <dlbridge/stream_ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/validate.hpp>
-#include <dlbridge/view.hpp>
 
 #include "core.hpp"
 #include "docstrings.hpp"

@@ -1,22 +1,23 @@
-// consume_described: imports the memory of an object without DLPack.
+// import_described_memory: imports the memory of an object without DLPack.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
 #include <utility>
 
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/device.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/detail/read_stream.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
-#include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/stream.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
+#include <dlbridge/stream_ref.hpp>
 
 #include "core.hpp"
 #include "tensor/remedies.hpp"
@@ -78,8 +79,8 @@ inline managed_tensor from_cuda_interface(PyObject* object, PyObject* described,
 // The tensor holds the object, or its exported buffer.
 // @par Thread and GIL
 // The caller holds the GIL. Python code runs.
-inline managed_tensor consume_described(PyObject* object, PyObject* named,
-                                        stream_ref& ready) noexcept {
+inline managed_tensor import_described_memory(PyObject* object, PyObject* named,
+                                              stream_ref& ready) noexcept {
   ready = stream_ref::default_of(cpu);
   if (PyObject_CheckBuffer(object)) {
     return may_read_buffer(object) ? from_buffer(object) : managed_tensor();

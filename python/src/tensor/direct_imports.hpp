@@ -10,21 +10,21 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/copy.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/detail/read_stream.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/table_import.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
-#include <dlbridge/python/import/request.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/import/import_request.hpp>
+#include <dlbridge/python/ref.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
 #include <dlbridge/requirement.hpp>
-#include <dlbridge/shared.hpp>
-#include <dlbridge/stream.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/shared_tensor.hpp>
+#include <dlbridge/stream_ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 #include "sycl_queues.hpp"
 #include "tensor/long_copy.hpp"
@@ -36,7 +36,7 @@ namespace python {
 namespace detail {
 // The keyword arguments of from_dlpack and as_tensor.
 struct import_arguments {
-  consume_request request{};
+  import_request request{};
   PyObject* readonly = nullptr;  // True, False or null
   PyObject* producer = nullptr;  // borrowed: the object to import, for the queue that it has
   stream_ref ready = stream_ref::default_of(cpu);  // set by the import: where elements are ready
@@ -44,7 +44,7 @@ struct import_arguments {
 
 // Applies readonly= to a new Tensor, and device=: where that names the CPU, so does the Tensor, by
 // ordinal 0, whatever the ordinal of the producer.
-DLBRIDGE_INLINE ref apply(consume_request const& request, PyObject* readonly, ref tensor) noexcept {
+DLBRIDGE_INLINE ref apply(import_request const& request, PyObject* readonly, ref tensor) noexcept {
   if (!tensor) {
     return tensor;
   }
@@ -76,7 +76,7 @@ DLBRIDGE_INLINE ref try_wrap_imported(managed_tensor m,
 // Whether the result can share the owner of a Tensor. The protocol would make a new owner that
 // holds the previous one, repeated imports a chain of them, and no record of the streams that use
 // the memory.
-inline bool can_share(PyObject* object, consume_request const& request) noexcept {
+inline bool can_share(PyObject* object, import_request const& request) noexcept {
   return is_tensor(object) && request.copy != copy_policy::always &&
          (!request.has_target || is_on_device(tensor_in(object).view.device(), request.target));
 }
@@ -207,7 +207,7 @@ inline ref copy_of_tensor(PyObject* object) noexcept {
 /// @par Thread and GIL
 /// The caller holds the GIL. Free-threaded builds do not read the fields, as the first export would
 /// change the Tensor while other threads read it.
-DLBRIDGE_INLINE ref import_directly(PyObject* object, consume_request const& request,
+DLBRIDGE_INLINE ref import_directly(PyObject* object, import_request const& request,
                                     PyObject* readonly) noexcept {
   // First: a look-up of the type counts references, for which threads without the GIL would wait.
   if (can_share(object, request)) {
@@ -229,7 +229,7 @@ DLBRIDGE_INLINE ref import_directly(PyObject* object, consume_request const& req
   }
 #endif
   import_arguments done{request, readonly, object};
-  managed_tensor m = consume_by_table(type, object, request.stream, done.ready);
+  managed_tensor m = import_by_table(type, object, request.stream, done.ready);
   return m ? try_wrap_imported(std::move(m), done) : ref();
 }
 }  // namespace detail

@@ -7,8 +7,8 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/dtype.hpp>
+#include <dlbridge/python/api.hpp>
 #include <dlbridge/python/detail/formats.hpp>
-#include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/types/small_floats.hpp>
 
 #include "core.hpp"

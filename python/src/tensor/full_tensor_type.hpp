@@ -3,7 +3,7 @@
 #pragma once
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/api.hpp>
 #include <dlbridge/python/tensor/detail/array_method.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>

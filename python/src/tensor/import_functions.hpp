@@ -9,20 +9,22 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/lend.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/detail/read_stream.hpp>
+#include <dlbridge/python/detail/read_values.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/consume.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
-#include <dlbridge/python/import/request.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/import/import_request.hpp>
+#include <dlbridge/python/import/import_tensor.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
-#include <dlbridge/shared.hpp>
-#include <dlbridge/stream.hpp>
+#include <dlbridge/shared_tensor.hpp>
+#include <dlbridge/stream_ref.hpp>
 
 #include "core.hpp"
 #include "sycl_queues.hpp"
@@ -62,7 +64,7 @@ inline void read_import_arguments(char const* function, PyObject* const* args, P
 // Whether a Tensor is copied to a device on a stream that the caller named, without its __dlpack__,
 // which would wait for the copy. Requests for which this is false go to __dlpack__.
 // @pre can_share returned false.
-inline bool moves_on_stream(PyObject* object, consume_request const& request) noexcept {
+inline bool moves_on_stream(PyObject* object, import_request const& request) noexcept {
   bool const is_named = request.stream != nullptr && request.stream != Py_None;
   if (!is_named || !is_tensor(object) || request.copy == copy_policy::never) {
     return false;
@@ -78,10 +80,10 @@ inline ref wrap_imported(managed_tensor m, import_arguments const& arguments) {
 
 // Imports an object for which import_directly returned none. Moves such a Tensor without a call of
 // its __dlpack__.
-inline managed_tensor import_managed(PyObject* object, consume_request const& request,
+inline managed_tensor import_managed(PyObject* object, import_request const& request,
                                      stream_ref& ready) {
   if (!moves_on_stream(object, request)) {
-    return consume_by_call(object, request, ready);
+    return import_by_call(object, request, ready);
   }
   tensor_object& self = tensor_in(object);
   ready = self.ready_on();
@@ -115,7 +117,7 @@ DLBRIDGE_NOINLINE inline ref from_dlpack_with(PyObject* const* args, Py_ssize_t 
 inline PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t count,
                              PyObject* keywords) noexcept {
   if (count == 1 && keywords == nullptr) {
-    static constexpr consume_request plain{};
+    static constexpr import_request plain{};
     ref tensor = import_directly(args[0], plain, nullptr);
     if (tensor || PyErr_Occurred() != nullptr) {
       return tensor.release();
@@ -162,9 +164,9 @@ inline bool forget_unordered(PyObject* named, stream_ref& ready) noexcept {
 // is pending before stays the one to report.
 DLBRIDGE_COLD inline managed_tensor import_described(PyObject* object,
                                                      import_arguments& arguments) noexcept {
-  consume_request const& request = arguments.request;
+  import_request const& request = arguments.request;
   ref first = take_exception();
-  managed_tensor tensor = consume_described(object, request.stream, arguments.ready);
+  managed_tensor tensor = import_described_memory(object, request.stream, arguments.ready);
   if (!tensor && first && suppress_exception()) {
     set_exception(std::move(first));
   }

@@ -10,9 +10,9 @@
 #include <dlbridge/copy.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/layout.hpp>
-#include <dlbridge/managed.hpp>
-#include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/managed_tensor.hpp>
+#include <dlbridge/python/gil.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

@@ -10,9 +10,9 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/python/detail/formats.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/ref.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 #include "core.hpp"
 #include "tensor/tensor_views.hpp"

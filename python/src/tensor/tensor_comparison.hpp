@@ -9,9 +9,9 @@
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/tensor_head.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/ref.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 #include "core.hpp"
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <dlbridge/device.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
-#include <dlbridge/python/import/request.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/detail/read_values.hpp>
+#include <dlbridge/python/import/import_request.hpp>
+#include <dlbridge/python/ref.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 
 #include "core.hpp"

@@ -7,9 +7,9 @@
 
 #include <dlbridge/check.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/ref.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 #include "core.hpp"
 #include "tensor/tensor_views.hpp"

@@ -6,16 +6,16 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/copy.hpp>
 #include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/ref.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/requirement.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 #include "core.hpp"
 #include "tensor/long_copy.hpp"

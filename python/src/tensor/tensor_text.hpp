@@ -12,10 +12,10 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/ref.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/types/small_floats.hpp>
-#include <dlbridge/view.hpp>
 
 #include "core.hpp"
 #include "tensor/element_values.hpp"

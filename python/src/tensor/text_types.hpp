@@ -12,9 +12,12 @@
 
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
+#include <dlbridge/python/api.hpp>
 #include <dlbridge/python/detail/formats.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/detail/read_device.hpp>
+#include <dlbridge/python/detail/read_values.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
 
 #include "core.hpp"
 #include "docstrings.hpp"

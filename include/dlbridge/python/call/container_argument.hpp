@@ -4,11 +4,11 @@
 
 #include <tuple>
 
-#include <dlbridge/python/call/detail/elements/element_argument.hpp>
-#include <dlbridge/python/call/detail/elements/element_kinds.hpp>
-#include <dlbridge/python/call/detail/elements/element_refusal.hpp>
+#include <dlbridge/python/api.hpp>
+#include <dlbridge/python/call/detail/element_argument.hpp>
+#include <dlbridge/python/call/detail/element_kinds.hpp>
+#include <dlbridge/python/call/detail/element_refusal.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
-#include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

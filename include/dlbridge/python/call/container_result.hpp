@@ -7,12 +7,13 @@
 #include <type_traits>
 #include <utility>
 
-#include <dlbridge/python/call/detail/elements/element_kinds.hpp>
-#include <dlbridge/python/call/detail/elements/scalar.hpp>
+#include <dlbridge/python/call/detail/element_kinds.hpp>
+#include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/member_view.hpp>
 #include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

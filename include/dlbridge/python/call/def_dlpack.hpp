@@ -12,8 +12,8 @@
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/export/exchange_table.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/export/type_exchange_table.hpp>
+#include <dlbridge/python/ref.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
 
 namespace dlbridge {

@@ -13,27 +13,26 @@
 #include <type_traits>
 #include <utility>
 
+#include <dlbridge/exit_guard.hpp>
 #include <dlbridge/python/call/container_argument.hpp>
 #include <dlbridge/python/call/container_result.hpp>
-#include <dlbridge/python/call/detail/accept.hpp>
 #include <dlbridge/python/call/detail/active_call.hpp>
+#include <dlbridge/python/call/detail/agree_on_extents.hpp>
+#include <dlbridge/python/call/detail/argument_check.hpp>
 #include <dlbridge/python/call/detail/bind_arguments.hpp>
-#include <dlbridge/python/call/detail/elements/element_kinds.hpp>
-#include <dlbridge/python/call/detail/elements/scalar.hpp>
+#include <dlbridge/python/call/detail/element_kinds.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
-#include <dlbridge/python/call/detail/named_extents.hpp>
 #include <dlbridge/python/call/detail/record_owner.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
+#include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/detail/signature.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/thread_exit.hpp>
+#include <dlbridge/python/ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

@@ -4,16 +4,18 @@
 
 #include <utility>
 
-#include <dlbridge/builder.hpp>
+#include <dlbridge/array_traits.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/device.hpp>
-#include <dlbridge/managed.hpp>
-#include <dlbridge/python/call/detail/to_library.hpp>
+#include <dlbridge/managed_tensor.hpp>
+#include <dlbridge/python/call/detail/path_to_library.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/object_owner.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
 #include <dlbridge/tensor.hpp>
-#include <dlbridge/traits.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

@@ -8,10 +8,11 @@
 #include <utility>
 
 #include <dlbridge/copy.hpp>
-#include <dlbridge/managed.hpp>
-#include <dlbridge/python/call/detail/elements/number_lists.hpp>
-#include <dlbridge/python/call/detail/elements/scalar.hpp>
+#include <dlbridge/managed_tensor.hpp>
+#include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/detail/literal_text.hpp>
+#include <dlbridge/python/call/detail/number_reader.hpp>
+#include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/error.hpp>
@@ -19,7 +20,6 @@
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
-#include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/requirement.hpp>
 
 namespace dlbridge {

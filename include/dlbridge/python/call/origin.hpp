@@ -7,23 +7,25 @@
 #include <optional>
 #include <utility>
 
+#include <dlbridge/array_traits.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/exchange.hpp>
+#include <dlbridge/exchange_table.hpp>
 #include <dlbridge/host_memory.hpp>
-#include <dlbridge/managed.hpp>
-#include <dlbridge/python/call/detail/to_library.hpp>
+#include <dlbridge/managed_tensor.hpp>
+#include <dlbridge/python/call/detail/path_to_library.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/dlpack_negotiation.hpp>
+#include <dlbridge/python/import/detail/dlpack_import.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/detail/work_stream.hpp>
-#include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/stream.hpp>
-#include <dlbridge/traits.hpp>
+#include <dlbridge/python/object_owner.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
+#include <dlbridge/stream_ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/validate.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
@@ -56,8 +58,8 @@ class origin {
   /// @par Ownership
   /// Takes m; on failure m is freed.
   ref give(managed_tensor m, bool narrows = false) const noexcept {
-    detail::export_path const path =
-        object_ != nullptr ? detail::export_path_of(object_) : detail::export_path();
+    detail::path_to_library const path =
+        object_ != nullptr ? detail::export_path_of(object_) : detail::path_to_library();
     if (PyErr_Occurred() != nullptr) {
       error_keeper const pending;
       m = managed_tensor();
@@ -86,7 +88,7 @@ class origin {
       set_error(dlbridge::detail::empty_owner());
       return result;
     }
-    detail::export_path const path = detail::export_path_of(object_);
+    detail::path_to_library const path = detail::export_path_of(object_);
     if (PyErr_Occurred() != nullptr) {
       return result;
     }
@@ -160,7 +162,7 @@ class origin {
     }
     object = ref::steal(
         api<PyObject_CallFunctionObjArgs>(function.get(), extents.get(), name.get(), nullptr));
-    return object ? detail::consume_argument(object.get()) : managed_tensor();
+    return object ? detail::import_producer(object.get()) : managed_tensor();
   }
 
   PyObject* object_;

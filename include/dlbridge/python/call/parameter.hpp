@@ -10,15 +10,15 @@
 #include <dlbridge/any_tensor.hpp>
 #include <dlbridge/convert.hpp>
 #include <dlbridge/host_memory.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
+#include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/any_argument.hpp>
 #include <dlbridge/python/call/argument.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
-#include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/requirement.hpp>
 #include <dlbridge/tensor.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

@@ -11,12 +11,13 @@
 
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/consume.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/import/import_tensor.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/types/conversion_rules.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
@@ -95,7 +96,7 @@ inline bool may_narrow(dtype from, dtype to, bool rounds) noexcept {
 // wider: what callers of the library do to receive 64 bits; may be empty
 DLBRIDGE_NOINLINE inline ref keep_values(ref object, PyObject* producer, tensor_view const& built,
                                          returns as, char const* wider) noexcept {
-  managed_tensor const returned = consume_argument(object.get());
+  managed_tensor const returned = import_producer(object.get());
   dtype const to = returned ? returned.view().dtype() : built.dtype();
   if (to == built.dtype()) {  // or an object without DLPack
     return suppress_exception() ? std::move(object) : ref();
@@ -104,10 +105,10 @@ DLBRIDGE_NOINLINE inline ref keep_values(ref object, PyObject* producer, tensor_
   why.expected.append(", as the function returned");
   append_name(why.got.append(Py_TYPE(object.get())->tp_name).append(" of "), to);
   if (may_narrow(built.dtype(), to, as.narrows || all_results_narrow)) {
-    consume_request request;
+    import_request request;
     request.has_target = true;  // the CPU
     request.copy = built.is_row_major() ? copy_policy::if_needed : copy_policy::always;
-    managed_tensor const on_host = consume(producer, request);
+    managed_tensor const on_host = import_tensor(producer, request);
     std::int64_t position = on_host ? find_lost(on_host.view(), to.bits) : built.empty() ? -1 : 0;
     if (!suppress_exception() || position < 0) {
       return position < 0 ? std::move(object) : ref();

@@ -7,12 +7,12 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/convert.hpp>
+#include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/detail/tensor_argument_base.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
-#include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/tensor.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

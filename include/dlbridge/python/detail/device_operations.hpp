@@ -6,16 +6,16 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/array_traits.hpp>
 #include <dlbridge/detail/copy_plainly.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/api.hpp>
-#include <dlbridge/shared.hpp>
-#include <dlbridge/stream.hpp>
-#include <dlbridge/traits.hpp>
+#include <dlbridge/shared_tensor.hpp>
+#include <dlbridge/stream_ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/version.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <new>
 
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

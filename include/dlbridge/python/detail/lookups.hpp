@@ -7,7 +7,8 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/api.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

@@ -7,7 +7,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/detail/owned_block.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/api.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

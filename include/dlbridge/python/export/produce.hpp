@@ -7,18 +7,20 @@
 
 #include <dlbridge/error.hpp>
 #include <dlbridge/lend.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/detail/read_device.hpp>
+#include <dlbridge/python/detail/read_stream.hpp>
+#include <dlbridge/python/detail/read_values.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/known_types.hpp>
-#include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/shared.hpp>
-#include <dlbridge/stream.hpp>
+#include <dlbridge/python/ref.hpp>
+#include <dlbridge/shared_tensor.hpp>
+#include <dlbridge/stream_ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/version.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

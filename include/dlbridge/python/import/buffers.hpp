@@ -5,22 +5,24 @@
 #include <cstdint>
 #include <utility>
 
-#include <dlbridge/builder.hpp>
+#include <dlbridge/array_traits.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/detail/read_values.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
-#include <dlbridge/python/import/detail/type_facts.hpp>
-#include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/stream.hpp>
-#include <dlbridge/traits.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/python/import/detail/type_entry.hpp>
+#include <dlbridge/python/object_owner.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
+#include <dlbridge/stream_ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

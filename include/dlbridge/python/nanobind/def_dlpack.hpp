@@ -7,9 +7,9 @@
 
 #include <utility>
 
+#include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/def_dlpack.hpp>
 #include <dlbridge/python/call/detail/class_operations.hpp>
-#include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 
 namespace dlbridge {

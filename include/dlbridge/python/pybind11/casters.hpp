@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <dlbridge/any_tensor.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/call/any_argument.hpp>
 #include <dlbridge/python/call/argument.hpp>
 #include <dlbridge/python/call/detail/literal_text.hpp>
@@ -25,9 +25,10 @@
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/python/pybind11/detail/private_names.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
+#include <dlbridge/python/ref.hpp>
 #include <dlbridge/tensor.hpp>
 
 namespace dlbridge {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/detail/binding/as_function.hpp>
+#include <dlbridge/python/call/detail/as_function.hpp>
 #include <dlbridge/python/pybind11/detail/bind.hpp>
 #include <dlbridge/python/pybind11/detail/extras.hpp>
 

@@ -11,8 +11,8 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/detail/private_names.hpp>
+#include <dlbridge/python/ref.hpp>
 
 #if PYBIND11_VERSION_MAJOR < 3
 #error "dlbridge: pybind11 3.0 or newer is required. Write pybind11>=3.0 in the build requirements"

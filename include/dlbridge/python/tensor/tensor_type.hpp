@@ -10,21 +10,23 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/lend.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/detail/read_device.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/export/exchange_table.hpp>
 #include <dlbridge/python/export/produce.hpp>
-#include <dlbridge/python/import/consume.hpp>
-#include <dlbridge/python/import/request.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/export/type_exchange_table.hpp>
+#include <dlbridge/python/gil.hpp>
+#include <dlbridge/python/import/import_request.hpp>
+#include <dlbridge/python/import/import_tensor.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
 #include <dlbridge/python/tensor/detail/array_method.hpp>
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
-#include <dlbridge/shared.hpp>
-#include <dlbridge/stream.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/shared_tensor.hpp>
+#include <dlbridge/stream_ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
@@ -90,7 +92,7 @@ struct tensor_operations {
     out = self.view.to_dltensor();
   }
 
-  static PyObject* import_tensor(managed_tensor& m) noexcept {
+  static PyObject* give_tensor(managed_tensor& m) noexcept {
     PyTypeObject* const type = tensor_type();
     return type != nullptr ? try_new_tensor(type, m).release() : nullptr;
   }
@@ -131,7 +133,7 @@ struct tensor_operations {
 // where the CPU cannot read the memory.
 DLBRIDGE_COLD inline ref host_buffer_of(PyObject* object) noexcept {
   ref const pair = ref::steal(api<PyObject_CallMethodNoArgs>(object, names::get().dlpack_device));
-  consume_request request;
+  import_request request;
   if (!pair || !read_device_pair(pair.get(), "__dlpack_device__()", request.target)) {
     return ref();
   }
@@ -150,7 +152,7 @@ DLBRIDGE_COLD inline ref host_buffer_of(PyObject* object) noexcept {
     request.copy = copy_policy::never;
   }
   PyTypeObject* const type = tensor_type();
-  managed_tensor tensor = type != nullptr ? consume(object, request) : managed_tensor();
+  managed_tensor tensor = type != nullptr ? import_tensor(object, request) : managed_tensor();
   return tensor ? new_tensor(type, std::move(tensor)) : ref();
 }
 

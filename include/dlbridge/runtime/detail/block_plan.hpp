@@ -9,7 +9,7 @@
 #include <dlbridge/detail/copy_plan.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/layout.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

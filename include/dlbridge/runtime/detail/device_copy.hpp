@@ -22,8 +22,8 @@
 #include <dlbridge/runtime/detail/memory.hpp>
 #include <dlbridge/runtime/hip.hpp>
 #include <dlbridge/runtime/order.hpp>
-#include <dlbridge/stream.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/stream_ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

@@ -13,7 +13,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/runtime/detail/driver_errors.hpp>
 #include <dlbridge/runtime/detail/library.hpp>
-#include <dlbridge/stream.hpp>
+#include <dlbridge/stream_ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

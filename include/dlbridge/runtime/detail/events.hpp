@@ -11,7 +11,7 @@
 #include <dlbridge/runtime/cuda_context.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
 #include <dlbridge/runtime/hip.hpp>
-#include <dlbridge/stream.hpp>
+#include <dlbridge/stream_ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

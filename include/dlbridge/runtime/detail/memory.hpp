@@ -10,11 +10,11 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/kept_stream.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/runtime/cuda.hpp>
 #include <dlbridge/runtime/cuda_context.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
@@ -23,8 +23,8 @@
 #include <dlbridge/runtime/detail/stream_uses.hpp>
 #include <dlbridge/runtime/hip.hpp>
 #include <dlbridge/runtime/order.hpp>
-#include <dlbridge/stream.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/stream_ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

@@ -11,7 +11,7 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/kept_stream.hpp>
-#include <dlbridge/stream.hpp>
+#include <dlbridge/stream_ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

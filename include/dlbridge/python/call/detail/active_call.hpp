@@ -9,7 +9,8 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
 #include <dlbridge/requirement.hpp>
 
 namespace dlbridge {

@@ -11,7 +11,7 @@
 #include <dlbridge/python/call/detail/active_call.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

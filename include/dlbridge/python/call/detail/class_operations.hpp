@@ -9,23 +9,24 @@
 #include <type_traits>
 #include <utility>
 
-#include <dlbridge/builder.hpp>
+#include <dlbridge/array_traits.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/managed.hpp>
-#include <dlbridge/python/call/detail/to_library.hpp>
+#include <dlbridge/exit_guard.hpp>
+#include <dlbridge/managed_tensor.hpp>
+#include <dlbridge/python/call/detail/path_to_library.hpp>
 #include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/export/exchange_table.hpp>
 #include <dlbridge/python/export/produce.hpp>
-#include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/shared.hpp>
-#include <dlbridge/stream.hpp>
-#include <dlbridge/thread_exit.hpp>
-#include <dlbridge/traits.hpp>
+#include <dlbridge/python/export/type_exchange_table.hpp>
+#include <dlbridge/python/object_owner.hpp>
+#include <dlbridge/python/ref.hpp>
+#include <dlbridge/shared_tensor.hpp>
+#include <dlbridge/stream_ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/validate.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
@@ -110,7 +111,7 @@ struct class_operations {
     return own(self, describe_for_table(self));
   }
 
-  static PyObject* import_tensor(managed_tensor& m) {
+  static PyObject* give_tensor(managed_tensor& m) {
     // If this function throws, its caller still owns m; but adopt may have freed its tensor by
     // then. adopt therefore receives a second tensor that shares the ownership of m.
     auto const original = std::make_shared<managed_tensor>(std::move(m));

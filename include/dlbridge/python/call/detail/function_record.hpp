@@ -13,7 +13,6 @@
 #include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/returns.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/interpreter.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

@@ -8,7 +8,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

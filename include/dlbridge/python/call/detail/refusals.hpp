@@ -8,10 +8,11 @@
 #include <utility>
 
 #include <dlbridge/error.hpp>
-#include <dlbridge/python/call/detail/elements/element_refusal.hpp>
+#include <dlbridge/python/call/detail/element_refusal.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

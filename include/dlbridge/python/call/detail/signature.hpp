@@ -8,10 +8,10 @@
 #include <string_view>
 #include <type_traits>
 
-#include <dlbridge/python/call/detail/elements/element_kinds.hpp>
-#include <dlbridge/python/call/detail/elements/scalar.hpp>
+#include <dlbridge/python/call/detail/element_kinds.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
 #include <dlbridge/python/call/detail/literal_text.hpp>
+#include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/requirement.hpp>
 

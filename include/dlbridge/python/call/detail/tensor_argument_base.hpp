@@ -9,15 +9,16 @@
 #include <dlbridge/check.hpp>
 #include <dlbridge/convert.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/detail/active_call.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
-#include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

@@ -10,24 +10,25 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/exchange.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/exchange_table.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/pools.hpp>
 #include <dlbridge/python/detail/tensor_head.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/gil.hpp>
 #include <dlbridge/python/import/buffers.hpp>
-#include <dlbridge/python/import/detail/dlpack_negotiation.hpp>
+#include <dlbridge/python/import/detail/dlpack_import.hpp>
 #include <dlbridge/python/import/detail/known_types.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/import/detail/table_import.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/detail/work_stream.hpp>
-#include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/stream.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/stream_ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/validate.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
@@ -81,7 +82,7 @@ class imported_tensor {
     }
     if (!is_imported && PyErr_Occurred() == nullptr) {
       calls_python_ = 1;
-      is_imported = own(detail::consume_argument(object));
+      is_imported = own(detail::import_producer(object));
     }
     return is_imported && make_ready(object, where);
   }
@@ -172,7 +173,7 @@ class imported_tensor {
     bool const is_described = !is_buffer && now.describe_ndarray(object);
     if (PyErr_Occurred() != nullptr ||
         !(is_described ||
-          now.own(is_buffer ? from_buffer(object) : detail::consume_argument(object)))) {
+          now.own(is_buffer ? from_buffer(object) : detail::import_producer(object)))) {
       return false;
     }
     return (!to_write || !now.view().read_only()) && detail::has_same_elements(now.view(), view());
@@ -308,7 +309,7 @@ class imported_tensor {
       return true;
     }
     if (device_operations::get().host_wait == nullptr) {
-      managed_tensor for_host = detail::consume_for_host(object, own);
+      managed_tensor for_host = detail::import_to_host(object, own);
       if (for_host) {
         replace(std::move(for_host));
       }

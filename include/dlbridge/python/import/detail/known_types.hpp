@@ -8,15 +8,16 @@
 #include <cstring>
 #include <utility>
 
-#include <dlbridge/builder.hpp>
+#include <dlbridge/build.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/exit_guard.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/thread_exit.hpp>
-#include <dlbridge/view.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

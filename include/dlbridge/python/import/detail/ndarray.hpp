@@ -13,18 +13,19 @@
 #include <dlbridge/detail/owned_block.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/layout.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
 #include <dlbridge/python/detail/pools.hpp>
-#include <dlbridge/python/import/detail/dlpack_negotiation.hpp>
+#include <dlbridge/python/import/detail/dlpack_import.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/object_owner.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
+#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/types/complex.hpp>
 #include <dlbridge/validate.hpp>
 #include <dlbridge/version.hpp>
-#include <dlbridge/view.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
@@ -168,7 +169,7 @@ DLBRIDGE_COLD inline bool test_ndarray(PyObject* array) noexcept {
   DLTensor fields;
   copied_dims dims;
   std::uint64_t flags = 0;
-  managed_tensor const exported = consume_argument(array);
+  managed_tensor const exported = import_producer(array);
   if (!exported || exported.kind() != struct_kind::versioned ||
       !read_ndarray(array, fields, dims, flags)) {
     return false;

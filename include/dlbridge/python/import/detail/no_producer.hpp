@@ -7,10 +7,10 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/detail/read_values.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/request.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/import/import_request.hpp>
+#include <dlbridge/python/ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

@@ -1,4 +1,4 @@
-// export_by_table, consume_by_table: import the tensor of an object by the exchange table of its
+// export_by_table, import_by_table: import the tensor of an object by the exchange table of its
 // type, with the result that its __dlpack__ would have.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -8,15 +8,15 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/exchange.hpp>
-#include <dlbridge/managed.hpp>
+#include <dlbridge/exchange_table.hpp>
+#include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/detail/read_stream.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/known_types.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
-#include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/stream.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/stream_ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
@@ -94,7 +94,7 @@ DLBRIDGE_COLD inline bool order_by_table(exchange_table table, device where, PyO
   return is_ordered;
 }
 
-/// As consume() by the exchange table of a type.
+/// As import_tensor() by the exchange table of a type.
 /// @param type the entry of that type.
 /// @param stream the value of stream=, or null.
 /// @param[out] ready as for consume; unchanged for memory without streams.
@@ -102,8 +102,8 @@ DLBRIDGE_COLD inline bool order_by_table(exchange_table table, device where, PyO
 ///   if the streams of the device cannot be ordered; and with one for a wrong stream.
 /// @par Thread and GIL
 /// As export_by_table.
-DLBRIDGE_INLINE managed_tensor consume_by_table(type_entry const& type, PyObject* object,
-                                                PyObject* stream, stream_ref& ready) noexcept {
+DLBRIDGE_INLINE managed_tensor import_by_table(type_entry const& type, PyObject* object,
+                                               PyObject* stream, stream_ref& ready) noexcept {
   if (!type.defines_table) {
     return managed_tensor();
   }

@@ -8,8 +8,8 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/import/detail/known_types.hpp>
-#include <dlbridge/python/import/detail/type_facts.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/import/detail/type_entry.hpp>
+#include <dlbridge/python/ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

@@ -6,14 +6,15 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
-#include <dlbridge/exchange.hpp>
+#include <dlbridge/exchange_table.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/detail/parsing.hpp>
+#include <dlbridge/python/detail/read_stream.hpp>
 #include <dlbridge/python/detail/tensor_head.hpp>
 #include <dlbridge/python/import/detail/known_types.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
-#include <dlbridge/python/interpreter.hpp>
-#include <dlbridge/stream.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
+#include <dlbridge/stream_ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

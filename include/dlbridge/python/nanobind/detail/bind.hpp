@@ -14,18 +14,18 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/api.hpp>
-#include <dlbridge/python/call/detail/binding/as_function.hpp>
-#include <dlbridge/python/call/detail/binding/bound_function.hpp>
-#include <dlbridge/python/call/detail/binding/describe_parameters.hpp>
-#include <dlbridge/python/call/detail/binding/parameter_types.hpp>
-#include <dlbridge/python/call/detail/binding/signature_rules.hpp>
+#include <dlbridge/python/call/detail/as_function.hpp>
+#include <dlbridge/python/call/detail/bound_function.hpp>
+#include <dlbridge/python/call/detail/describe_parameters.hpp>
+#include <dlbridge/python/call/detail/parameter_types.hpp>
+#include <dlbridge/python/call/detail/signature_rules.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/nanobind/detail/extras.hpp>
 #include <dlbridge/python/nanobind/detail/library.hpp>
 #include <dlbridge/python/nanobind/detail/python_function.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
+#include <dlbridge/python/ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/detail/binding/call_guards.hpp>
+#include <dlbridge/python/call/detail/call_guards.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
 #include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/call/returns.hpp>

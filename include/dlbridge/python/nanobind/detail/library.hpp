@@ -14,13 +14,14 @@
 #include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/container_result.hpp>
 #include <dlbridge/python/call/detail/active_call.hpp>
-#include <dlbridge/python/call/detail/binding/parameter_types.hpp>
-#include <dlbridge/python/call/detail/elements/element_kinds.hpp>
+#include <dlbridge/python/call/detail/element_kinds.hpp>
+#include <dlbridge/python/call/detail/parameter_types.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/nanobind/casters.hpp>
 #include <dlbridge/python/nanobind/detail/private_names.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

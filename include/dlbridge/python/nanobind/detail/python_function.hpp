@@ -15,11 +15,12 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/detail/active_call.hpp>
-#include <dlbridge/python/call/detail/binding/explanation.hpp>
+#include <dlbridge/python/call/detail/explanation.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
 
 // Python calls intercepted_call() in place of nanobind's function. It begins an active_call and
 // calls nanobind's. Of nanobind, nothing is written but the vectorcall slot of a function that def

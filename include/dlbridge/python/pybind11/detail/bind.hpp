@@ -12,17 +12,17 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/detail/binding/as_function.hpp>
-#include <dlbridge/python/call/detail/binding/bound_function.hpp>
-#include <dlbridge/python/call/detail/binding/describe_parameters.hpp>
-#include <dlbridge/python/call/detail/binding/signature_rules.hpp>
+#include <dlbridge/python/call/detail/as_function.hpp>
+#include <dlbridge/python/call/detail/bound_function.hpp>
+#include <dlbridge/python/call/detail/describe_parameters.hpp>
+#include <dlbridge/python/call/detail/signature_rules.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/interpreter.hpp>
 #include <dlbridge/python/pybind11/detail/extras.hpp>
 #include <dlbridge/python/pybind11/detail/library.hpp>
 #include <dlbridge/python/pybind11/detail/python_function.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
+#include <dlbridge/python/ref.hpp>
 
 namespace dlbridge {
 inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {

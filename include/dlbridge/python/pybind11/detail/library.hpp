@@ -9,9 +9,9 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/call/container_result.hpp>
-#include <dlbridge/python/call/detail/binding/parameter_types.hpp>
-#include <dlbridge/python/call/detail/elements/scalar.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/call/detail/parameter_types.hpp>
+#include <dlbridge/python/call/detail/scalar.hpp>
+#include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/python/pybind11/casters.hpp>
 #include <dlbridge/python/pybind11/detail/private_names.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>

@@ -15,12 +15,13 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/detail/active_call.hpp>
-#include <dlbridge/python/call/detail/binding/explanation.hpp>
+#include <dlbridge/python/call/detail/explanation.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/interpreter.hpp>
+#include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/python/pybind11/detail/private_names.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
+#include <dlbridge/python/ref.hpp>
 
 // Python calls call(), a C function with pybind11's self: a later def or m.def of the same name
 // finds the chain through it. call() begins an active_call and calls pybind11's C function. Nothing

@@ -1,0 +1,293 @@
+// array_traits<T>: defines how dlbridge exports an array of type T, and how it constructs a T from
+// a tensor.
+// layer: tensors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/device.hpp>
+#include <dlbridge/dtype.hpp>
+#include <dlbridge/layout.hpp>
+#include <dlbridge/stream_ref.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI {
+
+class managed_tensor;
+
+namespace detail {
+// Extents that are passed without braces: as several integers.
+template <class... Integer>
+using if_bare_extents =
+    std::enable_if_t<(std::is_integral_v<Integer> && ...) && (sizeof...(Integer) > 1)>;
+template <class T>
+constexpr void refuse_bare_extents() noexcept {
+  static_assert(sizeof(T) == 0,
+                "dlbridge: extents are one list. Write {rows, columns}; strides are a second list");
+}
+}  // namespace detail
+
+/// A list of up to 64 extents or strides, without heap memory.
+class dims {
+ public:
+  dims() noexcept : size_(0) {}
+  /// The list {rows, columns, ...} of any integer types.
+  template <class... Integer, class = std::enable_if_t<(std::is_integral_v<Integer> && ...) &&
+                                                       (sizeof...(Integer) > 0)>>
+  dims(Integer... values) noexcept : size_(sizeof...(Integer)) {
+    static_assert(sizeof...(Integer) <= max_rank, "dlbridge: a tensor has at most 64 dimensions");
+    int i = 0;
+    ((value_[i++] = static_cast<std::int64_t>(values)), ...);
+  }
+  /// Does not compile: a container is copied by from.
+  template <class Container, class = decltype(std::declval<Container const&>().data()),
+            class = std::enable_if_t<!std::is_same_v<Container, dims>>>
+  dims(Container const&) noexcept : size_(0) {
+    static_assert(sizeof(Container) == 0,
+                  "dlbridge: a container is no dims. Write dims::from(c.data(), c.size())");
+  }
+  /// Copies an array of integers.
+  ///
+  /// @param values The integers.
+  /// @param count Their number. If it is above 64, the size becomes 65, which build refuses.
+  template <class Integer>
+  static dims from(Integer const* values, std::size_t count) noexcept {
+    static_assert(!std::is_floating_point_v<Integer>, "dlbridge: extents and strides are integers");
+    dims copy;
+    copy.size_ = static_cast<int>(count <= max_rank ? count : max_rank + 1);
+    detail::copy_extents(values, copy.count(), copy.value_);
+    return copy;
+  }
+  dims(dims const& other) noexcept : size_(other.size_) { copy_from(other); }
+  dims& operator=(dims const& other) noexcept {
+    size_ = other.size_;
+    copy_from(other);
+    return *this;
+  }
+
+  int size() const noexcept { return size_; }
+  std::int64_t operator[](int i) const noexcept { return value_[i]; }
+  std::int64_t const* data() const noexcept { return value_; }
+
+ private:
+  int count() const noexcept { return size_ < max_rank ? size_ : max_rank; }
+  void copy_from(dims const& other) noexcept {  // copies only the values in use
+    detail::copy_extents(other.value_, count(), value_);
+  }
+
+  int size_;
+  std::int64_t value_[max_rank];
+};
+
+/// The properties of an array that dlbridge needs to export it.
+///
+/// @par Lifetime
+/// The description points to the elements of the array, and copies everything else.
+struct description {
+  void* data = nullptr;           ///< The address or the handle of the elements.
+  dtype type{};                   ///< The dtype of the elements.
+  dims shape{};                   ///< The extents.
+  dims strides{};                 ///< In elements; empty for row-major.
+  dlbridge::device device = cpu;  ///< The device of the memory.
+  std::uint64_t byte_offset = 0;  ///< Offset of the first element from data, in bytes.
+  std::uint64_t flags = 0;        ///< flag_read_only, flag_padded, flag_is_copied.
+
+  /// Describes elements of a C++ type in host memory.
+  ///
+  /// @tparam T The element type. T const makes the tensor read-only.
+  /// @param data The first element.
+  /// @param shape The extents.
+  /// @param strides The strides in elements; empty for row-major.
+  template <class T>
+  static description of(T* data, dims const& shape, dims const& strides = dims()) noexcept {
+    static_assert(!std::is_void_v<T>,
+                  "dlbridge: a pointer to void states no element type. Cast it to a pointer to the "
+                  "elements; or, where their dtype is known at run time, assign data and type of a "
+                  "description");
+    description d;
+    d.data = const_cast<std::remove_const_t<T>*>(data);
+    d.type = dtype_of<std::conditional_t<std::is_void_v<T>, std::byte, T>>();
+    d.shape = shape;
+    d.strides = strides;
+    d.flags = std::is_const_v<T> ? flag_read_only : 0;
+    return d;
+  }
+  /// Does not compile: extents without braces would be one extent and one stride.
+  template <class T, class... Integer, class = detail::if_bare_extents<Integer...>>
+  static description of(T*, Integer...) noexcept {
+    return detail::refuse_bare_extents<T>(), description();
+  }
+  /// The description of an owner without an array, such as a null pointer. build refuses it with
+  /// null_data.
+  static description of_nothing() noexcept { return of<std::byte>(nullptr, dims()); }
+};
+
+/// Defines how arrays of type T are exported to DLPack. Specialise it for your own array type:
+///
+/// @code
+/// template <> struct dlbridge::array_traits<my_array> {
+///   static description describe(my_array& a) noexcept {
+///     return description::of(a.data(), {a.rows(), a.columns()});
+///   }
+///   static void prepare(my_array& a);                // optional: may refuse an export
+///   static my_array adopt(managed_tensor&& m);       // optional: constructs T from a tensor
+///   static stream_ref stream(my_array& a) noexcept;  // optional: orders work on T
+///   static constexpr bool borrows = true;            // only of a view: see below
+/// };
+/// @endcode
+///
+/// build moves the array into the allocation of the tensor, and reads the address of the elements
+/// afterwards. So T may store its elements inside the object. build calls describe twice; both
+/// calls must return the same rank.
+///
+/// build refuses a T that frees nothing and has its elements elsewhere: a view, whose tensor would
+/// dangle. borrows = true states that the caller of build keeps the memory of the view valid.
+///
+/// prepare is called before each export, and may throw, such as raise(refusal(...)) for an array
+/// that DLPack cannot describe. It may evaluate an array whose elements are computed when they are
+/// needed. It is not called for `__dlpack_device__`.
+///
+/// @tparam T The array type, without const.
+template <class T>
+struct array_traits {
+  static_assert(sizeof(T) == 0,
+                "dlbridge: this type is not described to DLPack. Specialise "
+                "dlbridge::array_traits<T> with describe(T&), or include the header of "
+                "<dlbridge/bridges/> that defines it");
+  static description describe(T&) noexcept;  // so that no further error follows
+};
+
+namespace detail {
+// Whether array_traits of the type has a describe that accepts a T.
+template <class T, class = void>
+constexpr bool can_describe = false;
+template <class T>
+constexpr bool can_describe<
+    T, std::void_t<decltype(array_traits<std::remove_cv_t<T>>::describe(std::declval<T&>()))>> =
+    true;
+}  // namespace detail
+
+/// The description of an array, by array_traits<T>::describe.
+/// @par Lifetime
+/// Valid until the array moves its elements or frees them.
+template <class T>
+description describe(T& array) noexcept {
+  using traits = array_traits<std::remove_cv_t<T>>;
+  // Instantiates it here: clang++ takes an assertion that fails in can_describe for a missing
+  // describe.
+  static_assert(sizeof(traits) != 0);
+  static_assert(detail::can_describe<T>,
+                "dlbridge: array_traits of this type has no describe for it, which exports an "
+                "array. Add static description describe(T&) noexcept");
+  if constexpr (detail::can_describe<T>) {
+    static_assert(noexcept(traits::describe(array)),
+                  "dlbridge: array_traits<T>::describe must be noexcept; it runs while ownership "
+                  "of the array is transferred");
+    return traits::describe(array);
+  } else {
+    return description::of_nothing();  // only the assertion is printed
+  }
+}
+
+namespace detail {
+template <class T, class = void>
+constexpr bool has_prepare = false;
+template <class T>
+constexpr bool has_prepare<
+    T, std::void_t<decltype(array_traits<std::remove_cv_t<T>>::prepare(std::declval<T&>()))>> =
+    true;
+}  // namespace detail
+
+/// Prepares an array for an export, by array_traits<T>::prepare if it exists.
+///
+/// @throws as array_traits<T>::prepare.
+template <class T>
+void prepare([[maybe_unused]] T& array) {
+  if constexpr (detail::has_prepare<T>) {
+    array_traits<std::remove_cv_t<T>>::prepare(array);
+  }
+}
+
+namespace detail {
+template <class T, class = void>
+constexpr bool borrows = false;
+template <class T>
+constexpr bool borrows<T, std::void_t<decltype(array_traits<T>::borrows)>> =
+    array_traits<T>::borrows;
+
+template <class T, class = void>
+constexpr bool has_stream = false;
+template <class T>
+constexpr bool has_stream<
+    T, std::void_t<decltype(array_traits<std::remove_cv_t<T>>::stream(std::declval<T&>()))>> = true;
+}  // namespace detail
+
+/// The stream that orders work on the elements of an array.
+///
+/// @param array The array.
+/// @param where The device of its elements.
+/// @return array_traits<T>::stream(array) if it exists, otherwise the default stream of the device.
+template <class T>
+stream_ref ready_on(T& array, device where) noexcept {
+  using array_type = std::remove_const_t<T>;
+  if constexpr (detail::has_stream<array_type>) {  // it may take a T& only, as describe
+    return array_traits<array_type>::stream(const_cast<array_type&>(array));
+  } else {
+    return stream_ref::default_of(where);
+  }
+}
+
+namespace detail {
+// A std::variant, without the header that declares it.
+template <class T, class = void>
+constexpr bool is_variant = false;
+template <class T>
+constexpr bool
+    is_variant<T, std::void_t<decltype(std::declval<T const&>().valueless_by_exception())>> = true;
+
+// Whether array_traits<T> has adopt.
+template <class T, class = void>
+constexpr bool can_adopt = false;
+template <class T>
+constexpr bool
+    can_adopt<T, std::void_t<decltype(array_traits<T>::adopt(std::declval<managed_tensor>()))>> =
+        true;
+
+inline managed_tensor const& require_owner(managed_tensor const& owner);  // managed_tensor.hpp
+}  // namespace detail
+
+/// Constructs a T from a tensor, by array_traits<T>::adopt.
+///
+/// @param tensor The managed_tensor, by move.
+/// @throws error null_data, when the managed_tensor is empty; and as array_traits<T>::adopt.
+///
+/// @par Ownership
+/// The T owns the tensor. If adopt throws before it moves from the tensor, the caller still owns
+/// the tensor.
+template <class T>
+T adopt_as(managed_tensor&& tensor) {
+  static_assert(detail::can_adopt<T>,
+                "dlbridge: array_traits of this type has no adopt, which imports a tensor. Add "
+                "static T adopt(managed_tensor&&)");
+  detail::require_owner(tensor);
+  return array_traits<T>::adopt(std::move(tensor));
+}
+/// Does not compile: adopt_as takes a managed_tensor.
+template <class T, class Owner,
+          class = std::enable_if_t<!std::is_same_v<std::remove_const_t<Owner>, managed_tensor>>>
+T adopt_as(Owner&&) {
+  static_assert(sizeof(Owner) == 0,
+                "dlbridge: adopt_as takes a managed_tensor, by move. Write std::move(m); of a "
+                "tensor, an argument or an any_tensor x, std::move(x).release(); of a raw pointer, "
+                "managed_tensor::steal(p)");
+  std::abort();
+}
+
+}  // namespace DLBRIDGE_ABI
+}  // namespace dlbridge

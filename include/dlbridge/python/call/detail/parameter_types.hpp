@@ -1,0 +1,142 @@
+// library_parameter and library_result: the types that a binding library converts in place of
+// tensors and containers of them.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <type_traits>
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/python/call/container_argument.hpp>
+#include <dlbridge/python/call/detail/active_call.hpp>
+#include <dlbridge/python/call/detail/argument_check.hpp>
+#include <dlbridge/python/call/detail/element_kinds.hpp>
+#include <dlbridge/python/call/detail/refusals.hpp>
+#include <dlbridge/python/call/member_view.hpp>
+#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/result.hpp>
+#include <dlbridge/python/call/tensor_argument.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+namespace python {
+namespace binding {
+using detail::loaded_argument;
+using detail::loader_of;
+
+// Whether no overload is left to try in the current call, so that the function itself may refuse
+// it.
+inline bool has_no_overload() noexcept {
+  active_call const* const call = active_call::current();
+  return call != nullptr && !call->has_overloads();
+}
+
+template <class P>
+ref& exception_of(tensor_argument<P>& argument) noexcept {
+  return argument.exception();
+}
+template <class P>
+ref& exception_of(container_argument<P>& argument) noexcept {
+  return argument.refusal().exception();
+}
+
+// Loads an argument of def. Overloads read no iterator: the first one would leave nothing of it to
+// the others.
+template <class P>
+DLBRIDGE_INLINE load_result load_argument(loader_of<P>& argument, PyObject* object, bool convert) {
+  if constexpr (!is_tensor_parameter<P>) {
+    convert = convert && (PyIter_Check(object) == 0 || has_no_overload());
+  }
+  return argument.load(object, {convert, true});
+}
+
+// The load of the caster of a parameter. Throws an exception of the object that is no refusal, such
+// as KeyboardInterrupt. Returns whether the binding library may call the function: also with an
+// argument that does not fit, if there is no overload. The function then states the reasons of all
+// arguments.
+template <class Library, class P>
+DLBRIDGE_COLD bool is_reported_by_function(loaded_argument<P>& value) {
+  if (value.argument.is_fatal()) {
+    set_exception(std::move(exception_of(value.argument)));
+    Library::throw_pending();
+  }
+  return has_no_overload();
+}
+template <class Library, class P>
+DLBRIDGE_INLINE bool load(loaded_argument<P>& value, PyObject* object, bool convert) {
+  value.result = load_argument<P>(value.argument, object, convert);
+  return value.result != load_result::refused || is_reported_by_function<Library>(value);
+}
+
+// An object of which a parameter takes ownership, as its caster has found it. The function takes it
+// after all tensors fit, so that a call that is refused takes nothing.
+template <class Library, class P>
+struct found_object {
+  typename Library::template caster<P>* caster = nullptr;
+};
+// Whether a parameter takes ownership of an object that Python owns.
+template <class A>
+constexpr bool takes_ownership = false;
+template <class T, class Deleter>
+constexpr bool takes_ownership<std::unique_ptr<T, Deleter>> = true;
+template <class T, class Deleter>
+constexpr bool takes_ownership<std::unique_ptr<T, Deleter>&&> = true;
+
+// An argument of a library that takes numbers of all types for integers, and truncates them. No
+// overload for integers takes such a number.
+template <class T>
+struct integer_argument {
+  T value{};
+};
+template <class A>
+constexpr bool is_integer =
+    std::is_integral_v<std::decay_t<A>> && !std::is_same_v<std::decay_t<A>, bool> &&
+    !detail::is_character<std::decay_t<A>>;
+
+// A tensor result that the function has converted to a Python object.
+template <class R>
+struct made_object {
+  ref object;
+};
+
+// A member_view or a container, which the caster converts: the binding library passes it the object
+// of a method and the policy for objects that other code owns.
+template <class R>
+struct returned_value {
+  R value;
+  ref first_argument;  // as of give_container
+  returns as;
+  bool (*may_refer_to)(PyObject*);  // whether a view may refer to this object; null: to any
+};
+
+// Whether a parameter is a container of tensors that def converts. A reference to one that is not
+// const is left to the casters of the library.
+template <class Library, class A>
+constexpr bool is_container_parameter =
+    is_container<std::decay_t<A>> &&
+    !(std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>);
+template <class Library, class A>
+constexpr bool is_imported =
+    is_tensor_parameter<std::decay_t<A>> || is_container_parameter<Library, A>;
+template <class Library, class R>
+constexpr bool is_converted_by_caster = std::is_same_v<R, member_view> || is_container_result<R>;
+
+// The types that the binding library converts in place of a parameter type A and a result type R.
+template <class Library, class A>
+using library_parameter = std::conditional_t<
+    is_imported<Library, A>, detail::loaded_argument<std::decay_t<A>>&,
+    std::conditional_t<takes_ownership<A>, found_object<Library, std::decay_t<A>>,
+                       std::conditional_t<Library::truncates_numbers && is_integer<A>,
+                                          integer_argument<std::decay_t<A>>, A>>>;
+template <class Library, class R>
+using library_result =
+    std::conditional_t<is_result<std::decay_t<R>>, made_object<std::decay_t<R>>,
+                       std::conditional_t<is_converted_by_caster<Library, std::decay_t<R>>,
+                                          returned_value<std::decay_t<R>>, R>>;
+
+}  // namespace binding
+}  // namespace python
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
+}  // namespace dlbridge

@@ -1,0 +1,97 @@
+// gil_hold, gil_release, critical_section: hold and release the GIL for a scope.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <dlbridge/abi.hpp>
+#include <dlbridge/exit_guard.hpp>
+#include <dlbridge/python/api.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+namespace python {
+
+namespace detail {
+// Whether this thread holds the GIL, with the thread state that PyGILState_Ensure would use. Up to
+// 3.11 the current thread state is that of whichever thread holds the GIL.
+inline bool holds_gil() noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  return PyThreadState_GetUnchecked() != nullptr;
+#else
+  PyThreadState* const current = _PyThreadState_UncheckedGet();
+  return current != nullptr && current == PyGILState_GetThisThreadState();
+#endif
+}
+}  // namespace detail
+
+/// Holds the GIL (an attached thread state) for the lifetime of this object. Any thread may create
+/// one, also while it holds the GIL.
+/// @pre interpreter_alive().
+class gil_hold {
+ public:
+  gil_hold() noexcept : acquired_(!detail::holds_gil()) {
+    if (acquired_) {
+      state_ = api<PyGILState_Ensure>();
+    }
+  }
+  ~gil_hold() {
+    if (acquired_) {
+      api<PyGILState_Release>(state_);
+    }
+  }
+  gil_hold(gil_hold const&) = delete;
+  gil_hold& operator=(gil_hold const&) = delete;
+
+ private:
+  bool acquired_;
+  PyGILState_STATE state_ = PyGILState_LOCKED;
+};
+
+/// Releases the GIL for the lifetime of this object. During that time the thread must not use
+/// Python objects.
+/// @pre the thread holds the GIL.
+class gil_release {
+ public:
+  gil_release() noexcept : state_(PyEval_SaveThread()) {}
+  ~gil_release() { api<PyEval_RestoreThread>(state_); }
+  gil_release(gil_release const&) = delete;
+  gil_release& operator=(gil_release const&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+/// Excludes other threads from an object on free-threaded builds for the lifetime of this section.
+/// On other builds the GIL does so.
+/// @par Thread and GIL
+/// The thread holds the GIL.
+class critical_section {
+ public:
+#if defined(Py_GIL_DISABLED)
+  explicit critical_section(PyObject* object) noexcept {
+    api<PyCriticalSection_Begin>(&section_, object);
+  }
+  ~critical_section() { api<PyCriticalSection_End>(&section_); }
+  critical_section(critical_section const&) = delete;
+  critical_section& operator=(critical_section const&) = delete;
+
+ private:
+  PyCriticalSection section_{};
+#else
+  explicit critical_section(PyObject*) noexcept {}
+  critical_section(critical_section const&) = delete;
+  critical_section& operator=(critical_section const&) = delete;
+#endif
+};
+
+/// For destructors that require the GIL: suspends a thread that does not hold it. Code of an
+/// extension that waits for the GIL of a finalized interpreter is unwound (see api), and the
+/// destructors of the arguments of its call then run without the GIL.
+inline void require_thread_state() {
+  if (PyGILState_Check() == 0) {
+    dlbridge::detail::suspend_thread();
+  }
+}
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
+}  // namespace dlbridge

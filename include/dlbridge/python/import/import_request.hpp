@@ -1,0 +1,56 @@
+// import_request: states what a consumer requests of a producer.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <dlbridge/device.hpp>
+#include <dlbridge/error.hpp>
+#include <dlbridge/python/api.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
+
+namespace dlbridge {
+inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+namespace python {
+
+/// States what to pass in place of an object; null if that is not known. It may set an exception.
+using remedy_function = char const*(PyObject*) noexcept;
+
+/// What a consumer requests of a producer.
+struct import_request {
+  bool has_target = false;
+  device target{};  // where the tensor must be; used only with has_target
+  copy_policy copy = copy_policy::if_needed;
+  PyObject* stream = nullptr;         // borrowed: the value of stream=, or null
+  bool on_work_stream = false;        // without stream=: on the stream of the producer's library
+  remedy_function* remedy = nullptr;  // for an object that is no producer; null: the usual
+
+  /// Whether the tensor is requested on its present device, and without a copy.
+  bool takes_as_it_is() const noexcept { return !has_target && copy == copy_policy::if_needed; }
+  bool names_stream() const noexcept { return stream != nullptr && stream != Py_None; }
+};
+
+namespace detail {
+// Whether the CPU makes a copy, or none is needed: the result is on the CPU, or the memory is of
+// no runtime that could allocate memory of the same kind.
+inline bool stays_on_host(device where, device target) noexcept {
+  return is_host_accessible(where) &&
+         (target == cpu || (is_on_device(where, target) && !can_copy_in_kind(where)));
+}
+
+// Why a move that the producer refuses is not made: copy=False forbids it, or the driver is
+// missing. No reason is known for other moves.
+// is_own: the producer is a Tensor, which reaches the devices that check_move allows; another one
+// may reach more
+DLBRIDGE_COLD inline report refused_move(device where, import_request const& request,
+                                         bool is_own) noexcept {
+  bool const asks = is_own || request.copy != copy_policy::never;  // which may load a driver
+  report const why = asks ? check_move(where, request.target) : report{};
+  if (forbids_move(request.copy, where, request.target, why)) {
+    return stays_on_host(where, request.target) ? report{} : forbidden_move(where, request.target);
+  }
+  return lacks_driver(why) ? why : report{};
+}
+}  // namespace detail
+
+}  // namespace python
+}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
+}  // namespace dlbridge
