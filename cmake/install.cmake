@@ -38,12 +38,13 @@ if(DLBRIDGE_INSTALL_DLPACK AND dlpack_directory)
     DESTINATION ${dlpack_destination}/dlpack ${component})
 endif()
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/dlbridgeConfig.cmake.in dlbridgeConfig.cmake
-  INSTALL_DESTINATION ${package_directory} PATH_VARS BUNDLED_INCLUDE_DIR)
+  INSTALL_DESTINATION ${package_directory} PATH_VARS BUNDLED_INCLUDE_DIR include_directory)
 write_basic_package_version_file(dlbridgeConfigVersion.cmake
   COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/dlbridgeConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/dlbridgeConfigVersion.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/dlbridgeCompiled.cmake
   ${CMAKE_CURRENT_LIST_DIR}/dlbridgeFindDlpack.cmake
   DESTINATION ${package_directory} ${component})
 

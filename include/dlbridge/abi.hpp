@@ -54,10 +54,15 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 #define DLBRIDGE_EXCEPTIONS 0
 #endif
 
-// The name of the inline namespace encodes what changes a layout or what a function does, so the
-// linker and the loader never merge symbols of two such builds: the version, exceptions, and a
-// dlpack.h before 1.2, which lacks exchange tables. All units of a program define
-// DLBRIDGE_ON_ERROR alike.
+// The number of the layouts: whoever changes the layout of a public type, or what its members mean,
+// raises it, so that the linker and the loader never merge symbols of two such builds. A test
+// states the layouts.
+#define DLBRIDGE_ABI_NUMBER 1
+
+// The name of the inline namespace has this number, and what else changes a layout: exceptions, and
+// a dlpack.h before 1.2, which lacks exchange tables. All units of a program define
+// DLBRIDGE_ON_ERROR alike. Header-only and compiled units use one name, so that they exchange
+// tensors.
 #if DLBRIDGE_EXCEPTIONS && DLBRIDGE_DLPACK_AT_LEAST(2)
 #define DLBRIDGE_ABI_OPTIONS
 #elif DLBRIDGE_EXCEPTIONS
@@ -67,12 +72,21 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 #else
 #define DLBRIDGE_ABI_OPTIONS _no_exceptions_no_exchange
 #endif
-#define DLBRIDGE_ABI_JOINED(major, minor, patch, options) v##major##_##minor##_##patch##options
-#define DLBRIDGE_ABI_OF(major, minor, patch, options) \
-  DLBRIDGE_ABI_JOINED(major, minor, patch, options)
-#define DLBRIDGE_ABI                                                                      \
-  DLBRIDGE_ABI_OF(DLBRIDGE_VERSION_MAJOR, DLBRIDGE_VERSION_MINOR, DLBRIDGE_VERSION_PATCH, \
-                  DLBRIDGE_ABI_OPTIONS)
+#define DLBRIDGE_ABI_JOINED(number, options) v##number##options
+#define DLBRIDGE_ABI_OF(number, options) DLBRIDGE_ABI_JOINED(number, options)
+#define DLBRIDGE_ABI DLBRIDGE_ABI_OF(DLBRIDGE_ABI_NUMBER, DLBRIDGE_ABI_OPTIONS)
+
+// DLBRIDGE_HEADER_ONLY: 1 if each header includes its bodies, the .ipp file; 0 with
+// DLBRIDGE_COMPILED, which is for units that are linked with the sources of src/, once compiled.
+// DLBRIDGE_API: begins a function in an .ipp file. No caller inlines it, so that both modes have
+// the same costs.
+#if defined(DLBRIDGE_COMPILED)
+#define DLBRIDGE_HEADER_ONLY 0
+#define DLBRIDGE_API DLBRIDGE_NOINLINE
+#else
+#define DLBRIDGE_HEADER_ONLY 1
+#define DLBRIDGE_API DLBRIDGE_NOINLINE inline
+#endif
 
 // DLBRIDGE_LOCAL: gives every shared library its own copy of a variable or function, or of all in a
 // namespace. Without it the loader merges inline variables and function-local statics of all
@@ -99,7 +113,7 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 #if defined(__GNUC__) || defined(__clang__)
 #define DLBRIDGE_INLINE inline __attribute__((always_inline))
 #define DLBRIDGE_NOINLINE __attribute__((noinline))
-#define DLBRIDGE_COLD __attribute__((noinline, cold))
+#define DLBRIDGE_COLD __attribute__((cold))
 #define DLBRIDGE_ALIGNED __attribute__((aligned(64)))
 #define DLBRIDGE_ASSUME(condition) \
   do {                             \
@@ -128,9 +142,18 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 #define DLBRIDGE_LIFETIMEBOUND
 #endif
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+// DLBRIDGE_BEGIN_LOCAL_NAMESPACE begins a namespace with DLBRIDGE_LOCAL.
+#define DLBRIDGE_BEGIN_NAMESPACE \
+  namespace dlbridge {           \
+  inline namespace DLBRIDGE_ABI {
+#define DLBRIDGE_BEGIN_LOCAL_NAMESPACE \
+  namespace dlbridge {                 \
+  inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+#define DLBRIDGE_END_NAMESPACE \
+  }                            \
+  }
 
+DLBRIDGE_BEGIN_NAMESPACE
 /// The two managed structs of DLPack: DLManagedTensor is legacy, DLManagedTensorVersioned is
 /// versioned. Their layouts differ, so one must never be cast to the other (spec 1.2).
 enum class struct_kind : std::uint8_t { legacy, versioned };
@@ -172,5 +195,4 @@ struct struct_traits<DLManagedTensorVersioned> {
 /// The name of the capsule that holds a C exchange table (spec 5.1). Consumers never rename it.
 constexpr char const* exchange_capsule_name() { return "dlpack_exchange_api"; }
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE

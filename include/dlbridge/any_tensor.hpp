@@ -10,13 +10,11 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/dtype.hpp>
-#include <dlbridge/error.hpp>
 #include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/tensor_view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 
 /// The owner of a tensor of any dtype and rank on any device. visit calls a function with the
 /// element type.
@@ -63,17 +61,8 @@ using arithmetic_types =
           std::uint32_t, std::uint64_t, float, double>;
 
 namespace detail {
-[[noreturn]] DLBRIDGE_COLD inline void raise_unlisted(tensor_view const& view, dtype const* listed,
-                                                      std::size_t count) {
-  report r = refusal(errc::dtype_mismatch, "", name_of(view).c_str());
-  for (std::size_t i = 0; i < count; ++i) {
-    r.expected.append(i == 0           ? ""
-                      : i + 1 == count ? " or "
-                                       : ", ")
-        .append(name_of(listed[i]).c_str());
-  }
-  raise(r);
-}
+[[noreturn]] DLBRIDGE_COLD void raise_unlisted(tensor_view const& view, dtype const* listed,
+                                               std::size_t count);
 
 // The argument of a visitor: Access is void for writable elements, void const for read-only ones.
 template <class Access, class T>
@@ -149,5 +138,8 @@ decltype(auto) visit(any_tensor& tensor, Visitor&& visitor) {
   return detail::visit_types<void>(tensor_view(tensor), visitor, List{});
 }
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/any_tensor.ipp>
+#endif

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <type_traits>
 #include <utility>
 
@@ -16,8 +15,7 @@
 #include <dlbridge/layout.hpp>
 #include <dlbridge/stream_ref.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 
 class managed_tensor;
 
@@ -40,30 +38,17 @@ class dims {
   /// The list {rows, columns, ...} of any integer types.
   template <class... Integer, class = std::enable_if_t<(std::is_integral_v<Integer> && ...) &&
                                                        (sizeof...(Integer) > 0)>>
-  dims(Integer... values) noexcept : size_(sizeof...(Integer)) {
-    static_assert(sizeof...(Integer) <= max_rank, "dlbridge: a tensor has at most 64 dimensions");
-    int i = 0;
-    ((value_[i++] = static_cast<std::int64_t>(values)), ...);
-  }
+  dims(Integer... values) noexcept;
   /// Does not compile: a container is copied by from.
   template <class Container, class = decltype(std::declval<Container const&>().data()),
             class = std::enable_if_t<!std::is_same_v<Container, dims>>>
-  dims(Container const&) noexcept : size_(0) {
-    static_assert(sizeof(Container) == 0,
-                  "dlbridge: a container is no dims. Write dims::from(c.data(), c.size())");
-  }
+  dims(Container const&) noexcept;
   /// Copies an array of integers.
   ///
   /// @param values The integers.
   /// @param count Their number. If it is above 64, the size becomes 65, which build refuses.
   template <class Integer>
-  static dims from(Integer const* values, std::size_t count) noexcept {
-    static_assert(!std::is_floating_point_v<Integer>, "dlbridge: extents and strides are integers");
-    dims copy;
-    copy.size_ = static_cast<int>(count <= max_rank ? count : max_rank + 1);
-    detail::copy_extents(values, copy.count(), copy.value_);
-    return copy;
-  }
+  static dims from(Integer const* values, std::size_t count) noexcept;
   dims(dims const& other) noexcept : size_(other.size_) { copy_from(other); }
   dims& operator=(dims const& other) noexcept {
     size_ = other.size_;
@@ -105,19 +90,7 @@ struct description {
   /// @param shape The extents.
   /// @param strides The strides in elements; empty for row-major.
   template <class T>
-  static description of(T* data, dims const& shape, dims const& strides = dims()) noexcept {
-    static_assert(!std::is_void_v<T>,
-                  "dlbridge: a pointer to void states no element type. Cast it to a pointer to the "
-                  "elements; or, where their dtype is known at run time, assign data and type of a "
-                  "description");
-    description d;
-    d.data = const_cast<std::remove_const_t<T>*>(data);
-    d.type = dtype_of<std::conditional_t<std::is_void_v<T>, std::byte, T>>();
-    d.shape = shape;
-    d.strides = strides;
-    d.flags = std::is_const_v<T> ? flag_read_only : 0;
-    return d;
-  }
+  static description of(T* data, dims const& shape, dims const& strides = dims()) noexcept;
   /// Does not compile: extents without braces would be one extent and one stride.
   template <class T, class... Integer, class = detail::if_bare_extents<Integer...>>
   static description of(T*, Integer...) noexcept {
@@ -177,23 +150,7 @@ constexpr bool can_describe<
 /// @par Lifetime
 /// Valid until the array moves its elements or frees them.
 template <class T>
-description describe(T& array) noexcept {
-  using traits = array_traits<std::remove_cv_t<T>>;
-  // Instantiates it here: clang++ takes an assertion that fails in can_describe for a missing
-  // describe.
-  static_assert(sizeof(traits) != 0);
-  static_assert(detail::can_describe<T>,
-                "dlbridge: array_traits of this type has no describe for it, which exports an "
-                "array. Add static description describe(T&) noexcept");
-  if constexpr (detail::can_describe<T>) {
-    static_assert(noexcept(traits::describe(array)),
-                  "dlbridge: array_traits<T>::describe must be noexcept; it runs while ownership "
-                  "of the array is transferred");
-    return traits::describe(array);
-  } else {
-    return description::of_nothing();  // only the assertion is printed
-  }
-}
+description describe(T& array) noexcept;
 
 namespace detail {
 template <class T, class = void>
@@ -208,11 +165,7 @@ constexpr bool has_prepare<
 ///
 /// @throws as array_traits<T>::prepare.
 template <class T>
-void prepare([[maybe_unused]] T& array) {
-  if constexpr (detail::has_prepare<T>) {
-    array_traits<std::remove_cv_t<T>>::prepare(array);
-  }
-}
+void prepare([[maybe_unused]] T& array);
 
 namespace detail {
 template <class T, class = void>
@@ -234,14 +187,7 @@ constexpr bool has_stream<
 /// @param where The device of its elements.
 /// @return array_traits<T>::stream(array) if it exists, otherwise the default stream of the device.
 template <class T>
-stream_ref ready_on(T& array, device where) noexcept {
-  using array_type = std::remove_const_t<T>;
-  if constexpr (detail::has_stream<array_type>) {  // it may take a T& only, as describe
-    return array_traits<array_type>::stream(const_cast<array_type&>(array));
-  } else {
-    return stream_ref::default_of(where);
-  }
-}
+stream_ref ready_on(T& array, device where) noexcept;
 
 namespace detail {
 // A std::variant, without the header that declares it.
@@ -271,23 +217,12 @@ inline managed_tensor const& require_owner(managed_tensor const& owner);  // man
 /// The T owns the tensor. If adopt throws before it moves from the tensor, the caller still owns
 /// the tensor.
 template <class T>
-T adopt_as(managed_tensor&& tensor) {
-  static_assert(detail::can_adopt<T>,
-                "dlbridge: array_traits of this type has no adopt, which imports a tensor. Add "
-                "static T adopt(managed_tensor&&)");
-  detail::require_owner(tensor);
-  return array_traits<T>::adopt(std::move(tensor));
-}
+T adopt_as(managed_tensor&& tensor);
 /// Does not compile: adopt_as takes a managed_tensor.
 template <class T, class Owner,
           class = std::enable_if_t<!std::is_same_v<std::remove_const_t<Owner>, managed_tensor>>>
-T adopt_as(Owner&&) {
-  static_assert(sizeof(Owner) == 0,
-                "dlbridge: adopt_as takes a managed_tensor, by move. Write std::move(m); of a "
-                "tensor, an argument or an any_tensor x, std::move(x).release(); of a raw pointer, "
-                "managed_tensor::steal(p)");
-  std::abort();
-}
+T adopt_as(Owner&&);
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/array_traits.inl>

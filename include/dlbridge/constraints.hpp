@@ -12,8 +12,7 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/requirement.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 
 /// The required extents of a tensor, outermost dimension first, where dynamic_extent accepts any
 /// value, and named<'n'> any value that agrees with the other extents of that name:
@@ -142,6 +141,4 @@ constexpr requirement without_free_extents(requirement need) noexcept {
   return need;
 }
 }  // namespace detail
-
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE

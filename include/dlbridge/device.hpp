@@ -5,13 +5,11 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/error.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 
 /// A memory space (spec 1.3).
 struct device {
@@ -174,25 +172,9 @@ using device_text = bounded_text<48>;
 /// Appends the name of a device: "cpu", "cuda:0" or "oneapi:1". For an unknown type it appends the
 /// numbers: "(device type 99, id 0)".
 template <class Text>
-constexpr Text& append_name(Text& text, device where) noexcept {
-  for (device_row const& each : device_rows) {
-    if (each.type == where.type) {
-      text.append(each.name);
-      return where == cpu ? text : text.append(":").append(std::int64_t{where.id});
-    }
-  }
-  return text.append("(device type ")
-      .append(std::int64_t{where.type})
-      .append(", id ")
-      .append(std::int64_t{where.id})
-      .append(")");
-}
+constexpr Text& append_name(Text& text, device where) noexcept;
 /// The name of a device, as append_name writes it.
-DLBRIDGE_COLD inline device_text name_of(device where) noexcept {
-  device_text text;
-  append_name(text, where);
-  return text;
-}
+DLBRIDGE_COLD device_text name_of(device where) noexcept;
 
 /// Parses the name of a device, where "cuda" means "cuda:0"; the inverse of name_of for ordinals
 /// that are not negative.
@@ -200,28 +182,7 @@ DLBRIDGE_COLD inline device_text name_of(device where) noexcept {
 /// @param name A null-terminated name such as "cuda:1".
 /// @param[out] out The device; unchanged if the name is not valid.
 /// @return Whether the name is valid.
-inline bool try_parse_device(char const* name, device& out) noexcept {
-  char const* const colon = std::strchr(name, ':');
-  std::size_t const length =
-      colon != nullptr ? static_cast<std::size_t>(colon - name) : std::strlen(name);
-  std::int64_t id = 0;
-  if (colon != nullptr) {
-    char const* digit = colon + 1;
-    for (; *digit >= '0' && *digit <= '9' && id <= INT32_MAX; ++digit) {
-      id = id * 10 + (*digit - '0');
-    }
-    if (*digit != '\0' || digit == colon + 1 || id > INT32_MAX) {
-      return false;
-    }
-  }
-  for (device_row const& each : device_rows) {
-    if (std::strlen(each.name) == length && std::strncmp(each.name, name, length) == 0) {
-      out = device(each.type, static_cast<std::int32_t>(id));
-      return true;
-    }
-  }
-  return false;
-}
+bool try_parse_device(char const* name, device& out) noexcept;
 
 // The table uses integers, because an older dlpack.h lacks the enumerators of newer types.
 static_assert(kDLCPU == 1 && kDLCUDA == 2 && kDLCUDAHost == 3 && kDLOpenCL == 4 && kDLVulkan == 7 &&
@@ -232,5 +193,10 @@ static_assert(kDLCPU == 1 && kDLCUDA == 2 && kDLCUDAHost == 3 && kDLOpenCL == 4 
 static_assert(kDLTrn == 18);
 #endif
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/device.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/device.ipp>
+#endif

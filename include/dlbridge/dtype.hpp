@@ -6,15 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/error.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 
 /// The type of an element (spec 1.4, 1.5). Shape and strides count elements, not lanes.
 struct dtype {
@@ -105,32 +103,9 @@ using dtype_text = bounded_text<48>;
 /// Appends the name of a dtype: "float32", "bool", "float8_e5m2", "int4", or with lanes
 /// "float32x4". For a dtype that is not sound it appends the three numbers.
 template <class Text>
-constexpr Text& append_name(Text& text, dtype t) noexcept {
-  if (!is_sound(t)) {
-    return text.append("(code ")
-        .append_unsigned(t.code)
-        .append(", bits ")
-        .append_unsigned(t.bits)
-        .append(", lanes ")
-        .append_unsigned(t.lanes)
-        .append(")");
-  }
-  text.append(dtype_rows[t.code].name);
-  bool const is_plain_bool = t.code == 6 && t.bits == 8;
-  if (dtype_rows[t.code].fixed_bits == 0 && !is_plain_bool) {
-    text.append_unsigned(t.bits);
-  }
-  if (t.lanes != 1) {
-    text.append("x").append_unsigned(t.lanes);
-  }
-  return text;
-}
+constexpr Text& append_name(Text& text, dtype t) noexcept;
 /// The name of a dtype, as append_name writes it.
-DLBRIDGE_COLD inline dtype_text name_of(dtype t) noexcept {
-  dtype_text text;
-  append_name(text, t);
-  return text;
-}
+DLBRIDGE_COLD dtype_text name_of(dtype t) noexcept;
 
 /// Parses the name of a dtype; the inverse of name_of.
 ///
@@ -138,47 +113,7 @@ DLBRIDGE_COLD inline dtype_text name_of(dtype t) noexcept {
 ///   "float4_e2m1fn_x2".
 /// @param[out] out The dtype; unchanged if the name is not valid.
 /// @return Whether the name is valid.
-inline bool try_parse_dtype(char const* name, dtype& out) noexcept {
-  std::size_t longest = 0;  // "float8_e4m3fn" begins with "float8_e4m3" and with "float"
-  int code = -1;
-  for (dtype_row const& each : dtype_rows) {
-    std::size_t const length = std::strlen(each.name);
-    if (length > longest && std::strncmp(name, each.name, length) == 0) {
-      longest = length;
-      code = each.code;
-    }
-  }
-  if (code < 0) {
-    return false;
-  }
-  char const* rest = name + longest;
-  auto number = [&rest](unsigned limit, unsigned& value) {
-    char const* const first = rest;
-    for (value = 0; *rest >= '0' && *rest <= '9' && value <= limit; ++rest) {
-      value = value * 10 + static_cast<unsigned>(*rest - '0');
-    }
-    return rest != first && *first != '0' && value <= limit;
-  };
-  bool const is_bare_bool = code == 6 && (*rest == '\0' || *rest == 'x');
-  unsigned bits = is_bare_bool ? 8 : static_cast<unsigned>(dtype_rows[code].fixed_bits);
-  unsigned lanes = 1;
-  if (bits == 0 && !number(255, bits)) {
-    return false;
-  }
-  bool const is_of_torch = dtype_rows[code].fixed_bits != 0 && rest[0] == '_' && rest[1] == 'x';
-  rest += is_of_torch ? 1 : 0;
-  if (*rest == 'x') {
-    ++rest;
-    if (!number(65535, lanes)) {
-      return false;
-    }
-  }
-  if (*rest != '\0') {
-    return false;
-  }
-  out = dtype(code, static_cast<int>(bits), static_cast<int>(lanes));
-  return true;
-}
+bool try_parse_dtype(char const* name, dtype& out) noexcept;
 
 /// The dtype of the C++ type T. Specialise it for your own element types:
 ///
@@ -226,14 +161,7 @@ struct dtype_traits<std::byte> {
 /// The dtype of the C++ type T or T const. Builders write this dtype to the struct, and typed views
 /// compare the dtype of a tensor with it.
 template <class T>
-constexpr dtype dtype_of() noexcept {
-  constexpr dtype value = dtype_traits<std::remove_cv_t<T>>::value;
-  static_assert(element_bits(value) == std::int64_t{8} * sizeof(T),
-                "dlbridge: an element of dtype_traits<T>::value has another size than T. Bits "
-                "times lanes must be 8 * sizeof(T); elements below a byte share bytes, so that "
-                "they have no C++ type");
-  return value;
-}
+constexpr dtype dtype_of() noexcept;
 
 // The table uses integers, because an older dlpack.h lacks the enumerators of newer codes. Where
 // dlpack.h defines the enumerators, they must agree with the table.
@@ -279,6 +207,10 @@ constexpr bool takes_numbers =
     : std::is_class_v<T> || std::is_union_v<T> ? constructs_from_number<T>
                                                : true;
 }  // namespace detail
+DLBRIDGE_END_NAMESPACE
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+#include <dlbridge/dtype.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/dtype.ipp>
+#endif

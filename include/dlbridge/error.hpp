@@ -5,14 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 
 #include <dlbridge/abi.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 
 /// The reasons why dlbridge refuses a tensor or a request. docs/errors.md describes when each of
 /// them is reported.
@@ -118,47 +116,9 @@ struct text_head {
   std::uint16_t capacity;
   char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
 };
-DLBRIDGE_COLD inline void truncate_text(text_head& head, char const* text) noexcept {
-  char* const data = head.data();
-  std::size_t const capacity = head.capacity;
-  std::memcpy(data + head.size, text, capacity - 1 - head.size);
-  auto const continues = [data](std::size_t i) {  // whether a byte continues a character of UTF-8
-    return (static_cast<unsigned char>(data[i]) & 0xC0U) == 0x80;
-  };
-  std::size_t end = capacity - 4;
-  while (end > capacity - 7 && continues(end)) {
-    --end;  // to the first byte of a character that the end would split
-  }
-  end = continues(end) ? capacity - 4 : end;  // no UTF-8: no character has more than 4 bytes
-  std::memset(data + end, '.', capacity - 1 - end);
-  head.size = static_cast<std::uint16_t>(capacity - 1);
-  data[head.size] = '\0';
-}
 // Not cold, as compilers copy by slow instructions in cold code.
-DLBRIDGE_NOINLINE inline void append_text(text_head& head, char const* text,
-                                          std::size_t length) noexcept {
-  if (length >= std::size_t{head.capacity} - head.size) {
-    truncate_text(head, text);
-    return;
-  }
-  char* const end = head.data() + head.size;
-  head.size = static_cast<std::uint16_t>(head.size + length);
-  end[length] = '\0';
-  std::memcpy(end, text, length);  // last, as a tail call
-}
-DLBRIDGE_NOINLINE inline void append_number(text_head& head, std::uint64_t magnitude,
-                                            bool negative) noexcept {
-  char digits[21];
-  std::size_t first = sizeof digits;
-  do {
-    digits[--first] = static_cast<char>('0' + magnitude % 10);
-    magnitude /= 10;
-  } while (magnitude != 0);
-  if (negative) {
-    digits[--first] = '-';
-  }
-  append_text(head, digits + first, sizeof digits - first);
-}
+void append_text(text_head& head, char const* text, std::size_t length) noexcept;
+void append_number(text_head& head, std::uint64_t magnitude, bool negative) noexcept;
 }  // namespace detail
 
 /// A text of bounded length that needs no heap. A text that does not fit is truncated and ends in
@@ -170,10 +130,7 @@ class bounded_text {
   static_assert(Capacity >= 8 && Capacity < 65536, "the capacity holds \"...\" and fits 16 bits");
 
  public:
-  bounded_text() noexcept {
-    static_assert(offsetof(bounded_text, data_) == sizeof(head_), "text_head::data");
-    data_[0] = '\0';
-  }
+  bounded_text() noexcept;
   explicit bounded_text(char const* text) noexcept : bounded_text() { append(text); }
 
   char const* c_str() const noexcept { return data_; }
@@ -184,19 +141,9 @@ class bounded_text {
   DLBRIDGE_INLINE bounded_text& append(char const* text) noexcept {
     return append(text, std::strlen(text));
   }
-  bounded_text& append(char const* text, std::size_t length) noexcept {
-    detail::append_text(head_, text, length);
-    return *this;
-  }
-  bounded_text& append(std::int64_t number) noexcept {
-    auto const bits = static_cast<std::uint64_t>(number);
-    detail::append_number(head_, number < 0 ? 0 - bits : bits, number < 0);
-    return *this;
-  }
-  bounded_text& append_unsigned(std::uint64_t number) noexcept {
-    detail::append_number(head_, number, false);
-    return *this;
-  }
+  bounded_text& append(char const* text, std::size_t length) noexcept;
+  bounded_text& append(std::int64_t number) noexcept;
+  bounded_text& append_unsigned(std::uint64_t number) noexcept;
 
  private:
   detail::text_head head_{0, Capacity};
@@ -219,13 +166,7 @@ struct [[nodiscard]] report {
   void add(errc code) noexcept { reasons |= std::uint32_t{1} << static_cast<unsigned>(code); }
   /// The first reason in the order of errc.
   /// @pre ok() is false.
-  errc code() const noexcept {
-    unsigned i = 0;
-    while ((reasons >> i & 1) == 0 && i + 1 < errc_count) {
-      ++i;
-    }
-    return static_cast<errc>(i);
-  }
+  errc code() const noexcept;
 };
 
 /// A report with one reason.
@@ -234,56 +175,18 @@ struct [[nodiscard]] report {
 /// @param expected What was required; copied.
 /// @param got What was received; copied.
 /// @param advice The remedy: a text with static storage duration, or null.
-DLBRIDGE_COLD inline report refusal(errc code, char const* expected, char const* got,
-                                    char const* advice = nullptr) noexcept {
-  report r;
-  r.add(code);
-  r.expected.append(expected);
-  r.got.append(got);
-  r.advice = advice;
-  return r;
-}
+DLBRIDGE_COLD report refusal(errc code, char const* expected, char const* got,
+                             char const* advice = nullptr) noexcept;
 
 using message_text = bounded_text<640>;
-
-namespace detail {
-constexpr bool is_mismatch(errc code) noexcept { return row(code).kind == error_kind::mismatch; }
-}  // namespace detail
 
 /// Appends the message of a report to a text: what was expected, what was received, every reason
 /// and the remedy.
 template <std::size_t N>
-void append_message(bounded_text<N>& text, report const& r) noexcept {
-  bool const refused = !r.ok();
-  errc const first = refused ? r.code() : errc();
-  bool const mismatch = refused && detail::is_mismatch(first);
-  if (refused && !mismatch) {
-    text.append(row(first).noun).append(": ");
-  }
-  text.append("expected ").append(r.expected.c_str(), r.expected.size());
-  text.append("; got ").append(r.got.c_str(), r.got.size());
-  if (mismatch) {
-    int nouns = 0;
-    for (auto i = static_cast<unsigned>(first); r.reasons >> i != 0; ++i) {
-      errc const code = static_cast<errc>(i);
-      if (r.has(code) && detail::is_mismatch(code)) {
-        text.append(nouns++ == 0 ? ": " : ", ").append(row(code).noun);
-      }
-    }
-    bool const plural = nouns > 1 || r.has(errc::extent_mismatch);
-    text.append(plural ? " differ" : " differs");
-  }
-  if (r.advice != nullptr) {
-    text.append(". ").append(r.advice);
-  }
-}
+void append_message(bounded_text<N>& text, report const& r) noexcept;
 /// The message of a report, as append_message writes it: "expected uint8[*, *, 3] on cpu; got
 /// int64[4, 2] on cuda:0: dtype, rank, device differ".
-DLBRIDGE_COLD inline message_text message(report const& r) noexcept {
-  message_text text;
-  append_message(text, r);
-  return text;
-}
+DLBRIDGE_COLD message_text message(report const& r) noexcept;
 
 /// The exception of the C++ interface. It is the same type in all shared libraries that are built
 /// with the same version of dlbridge and with the same DLBRIDGE_ABI, so one library can catch what
@@ -310,17 +213,12 @@ class DLBRIDGE_PUBLIC error : public std::exception {
 /// @param why The refusal.
 /// @throws error with the report why, in builds with exceptions.
 /// @pre why.ok() is false.
-[[noreturn]] DLBRIDGE_COLD inline void raise(report const& why) {
-#if DLBRIDGE_EXCEPTIONS
-  throw error(why);
-#else
-#if defined(DLBRIDGE_ON_ERROR)
-  DLBRIDGE_ON_ERROR(why);
-#endif
-  std::fprintf(stderr, "dlbridge: %s\n", message(why).c_str());
-  std::terminate();
-#endif
-}
+[[noreturn]] DLBRIDGE_COLD void raise(report const& why);
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/error.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/error.ipp>
+#endif

@@ -4,19 +4,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-#include <cstring>
-
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/exit_guard.hpp>
 #include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/stream_ref.hpp>
-#include <dlbridge/version.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
 /// The exchange table of a Python type (spec 5), or none. Python objects are void*, because this
@@ -36,15 +31,7 @@ class exchange_table {
   ///
   /// @param first The newest table of the library, which links the older ones; may be null.
   /// @return The table; empty if there is none.
-  static exchange_table find(void const* first) noexcept {
-    auto const* header = static_cast<DLPackExchangeAPIHeader const*>(first);
-    for (; header != nullptr; header = older_than(*header)) {
-      if (readable({header->version.major, header->version.minor})) {
-        return exchange_table(reinterpret_cast<DLPackExchangeAPI const*>(header));
-      }
-    }
-    return exchange_table();
-  }
+  static exchange_table find(void const* first) noexcept;
 
   /// Whether there is a table.
   explicit operator bool() const noexcept { return api_ != nullptr; }
@@ -80,17 +67,7 @@ class exchange_table {
   ///   otherwise as managed_tensor::steal. It stays ok if a Python exception is set instead.
   /// @return The owner of the tensor; empty after a failure.
   /// @pre can_export().
-  managed_tensor try_export(void* object, report& why) const noexcept {
-    DLManagedTensorVersioned* raw = nullptr;
-    if (call(api_->managed_tensor_from_py_object_no_sync, object, &raw) != 0) {
-      return managed_tensor();
-    }
-    if (raw == nullptr) {
-      why = refusal(errc::producer_failed, "a tensor from the exchange table",
-                    "success and no tensor");
-    }
-    return managed_tensor::try_steal(raw, why);
-  }
+  managed_tensor try_export(void* object, report& why) const noexcept;
 
   /// Creates an object of the table's library from a tensor.
   ///
@@ -102,14 +79,7 @@ class exchange_table {
   /// The object owns the tensor. After a failure m still owns it, as in PyTorch and tvm-ffi; DLPack
   /// does not specify it (spec 5.3). After success the table's library owns it, also without an
   /// object.
-  void* try_import(managed_tensor& m) const noexcept {
-    void* object = nullptr;
-    if (call(api_->managed_tensor_to_py_object_no_sync, m.get_versioned(), &object) != 0) {
-      return nullptr;
-    }
-    static_cast<void>(m.release_versioned());
-    return object;
-  }
+  void* try_import(managed_tensor& m) const noexcept;
 
   /// Allocates a tensor in memory of the table's library, and validates it.
   ///
@@ -118,19 +88,7 @@ class exchange_table {
   ///   or as managed_tensor::steal.
   /// @return The owner of the tensor; empty after a failure.
   /// @pre can_allocate().
-  managed_tensor try_allocate(DLTensor& prototype, report& why) const noexcept {
-    DLManagedTensorVersioned* raw = nullptr;
-    bool const success =
-        call(api_->managed_tensor_allocator, &prototype, &raw, &why, &record_failure) == 0;
-    if (!success || raw == nullptr) {
-      if (why.ok()) {
-        why = refusal(errc::producer_failed, "a tensor from the library's allocator", "none");
-      }
-      return managed_tensor();
-    }
-    why = report{};
-    return managed_tensor::try_steal(raw, why);
-  }
+  managed_tensor try_allocate(DLTensor& prototype, report& why) const noexcept;
 
   /// Queries the stream on which the library currently enqueues work on a device.
   ///
@@ -138,14 +96,7 @@ class exchange_table {
   /// @param[out] out The stream; unchanged after a failure.
   /// @return Whether the call succeeded; if not, a Python exception is set.
   /// @pre has_work_stream().
-  bool try_work_stream(dlbridge::device where, stream_ref& out) const noexcept {
-    void* handle = nullptr;  // Paddle does not write it for the CPU
-    if (call(api_->current_work_stream, where.abi().device_type, where.id, &handle) != 0) {
-      return false;
-    }
-    out = stream_ref(where, handle);
-    return true;
-  }
+  bool try_work_stream(dlbridge::device where, stream_ref& out) const noexcept;
 
  private:
   // Calls a function of the library, which may run Python code (exit_guard.hpp).
@@ -155,31 +106,13 @@ class exchange_table {
   }
 
   // The table's library calls it when an allocation fails.
-  static void record_failure(void* context, char const* kind, char const* message) {
-    char const* const text = message != nullptr ? message : "no reason";
-    char const* const frames = std::strstr(text, "\nException raised from");  // of torch's C++
-    // PyTorch states MemoryError for each of its exceptions, such as that of a dtype that it lacks.
-    char const* const cause = frames != nullptr ? std::strstr(text, "memory") : text;
-    bool const no_memory = kind != nullptr && std::strcmp(kind, "MemoryError") == 0 &&
-                           cause != nullptr && (frames == nullptr || cause < frames);
-    report& why = *static_cast<report*>(context);
-    why = refusal(no_memory ? errc::out_of_memory : errc::producer_failed,
-                  "a tensor from the library's allocator", "");
-    why.got.append(text,
-                   frames != nullptr ? static_cast<std::size_t>(frames - text) : std::strlen(text));
-  }
+  static void record_failure(void* context, char const* kind, char const* message);
 
   explicit exchange_table(DLPackExchangeAPI const* api) noexcept : api_(api) {}
 
   // The previous table, or null. A table that is not older is ignored, so the search ends even if
   // the tables form a cycle.
-  static DLPackExchangeAPIHeader const* older_than(DLPackExchangeAPIHeader const& header) noexcept {
-    DLPackExchangeAPIHeader const* const next = header.prev_api;
-    bool const is_older = next != nullptr && (next->version.major < header.version.major ||
-                                              (next->version.major == header.version.major &&
-                                               next->version.minor < header.version.minor));
-    return is_older ? next : nullptr;
-  }
+  static DLPackExchangeAPIHeader const* older_than(DLPackExchangeAPIHeader const& header) noexcept;
 
   DLPackExchangeAPI const* api_ = nullptr;
 };
@@ -202,5 +135,10 @@ class exchange_table {
 };
 #endif
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/exchange_table.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/exchange_table.ipp>
+#endif

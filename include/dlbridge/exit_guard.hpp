@@ -12,19 +12,13 @@
 #include <unistd.h>
 #endif
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
-
 // Whether a C++ exception is unwinding the stack of this thread.
 inline bool is_thrown() noexcept { return std::uncaught_exceptions() != 0; }
 
 #if DLBRIDGE_EXCEPTIONS && !defined(_WIN32)
-[[noreturn]] DLBRIDGE_COLD inline void suspend_thread() noexcept {
-  for (;;) {
-    ::pause();  // a signal handler may interrupt it
-  }
-}
+[[noreturn]] DLBRIDGE_COLD void suspend_thread() noexcept;
 
 /// Guards one call of foreign code against the end of the calling thread.
 ///
@@ -86,7 +80,9 @@ DLBRIDGE_INLINE decltype(auto) call_guarded(F&& function) {
     }
   }
 }
-
 }  // namespace detail
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/exit_guard.ipp>
+#endif

@@ -3,24 +3,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/stream_ref.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
-
+DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 // A number of the calling thread that no other thread of the process receives, also after this one
 // has ended.
-DLBRIDGE_LOCAL inline std::uint64_t thread_number() noexcept {
-  static std::atomic<std::uint64_t> count{0};
-  thread_local std::uint64_t const number = ++count;
-  return number;
-}
+DLBRIDGE_LOCAL std::uint64_t thread_number() noexcept;
 }  // namespace detail
 
 /// The handle of a stream that is stored, and that any thread may use later.
@@ -47,12 +40,7 @@ class kept_stream {
 
   /// The stream for the calling thread.
   /// @param where The device with which the object was constructed.
-  DLBRIDGE_LOCAL stream_ref get(device where) const noexcept {
-    bool const is_of_other_thread = thread_ != 0 && thread_ != detail::thread_number();
-    stream_ref const stream =
-        is_of_other_thread ? stream_ref::default_of(where) : stream_ref(where, native_handle_);
-    return stream.in_context(context_);
-  }
+  DLBRIDGE_LOCAL stream_ref get(device where) const noexcept;
   /// Whether there is no stream: the object is empty, or its device has no streams.
   bool is_none() const noexcept { return is_none_; }
   /// Whether the handle denotes the per-thread default stream of one thread.
@@ -65,10 +53,7 @@ class kept_stream {
   friend bool operator!=(kept_stream a, kept_stream b) noexcept { return !(a == b); }
 
  private:
-  bool is_per_thread(device where) const noexcept {
-    return reinterpret_cast<std::uintptr_t>(native_handle_) == 2 &&
-           runtime_of(where) != runtime_kind::none;
-  }
+  bool is_per_thread(device where) const noexcept;
 
   void* native_handle_ = nullptr;
   void* context_ = nullptr;
@@ -76,5 +61,8 @@ class kept_stream {
   std::uint64_t thread_ = 0;  // that of a per-thread default stream, else 0
 };
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/kept_stream.ipp>
+#endif

@@ -4,18 +4,15 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/exit_guard.hpp>
 #include <dlbridge/tensor_view.hpp>
-#include <dlbridge/validate.hpp>
 #include <dlbridge/version.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 
 /// The owner of a DLManagedTensor or a DLManagedTensorVersioned. It may be empty. It is as large as
 /// a pointer: the lowest bit of the address encodes the struct kind.
@@ -40,12 +37,7 @@ class managed_tensor {
   managed_tensor(Managed*) = delete;  // managed_tensor::steal(raw) takes ownership, and validates
   managed_tensor(managed_tensor const&) = delete;
   managed_tensor& operator=(managed_tensor const&) = delete;
-  ~managed_tensor() {
-    std::uintptr_t const bits = std::exchange(bits_, 0);  // the deleter may use this object
-    if (bits != 0) {
-      free_guarded(bits);
-    }
-  }
+  ~managed_tensor();
 
   /// Takes ownership of a tensor from a producer, then validates it.
   ///
@@ -56,38 +48,14 @@ class managed_tensor {
   /// The function takes ownership before the checks, and calls the deleter after a refusal. Of a
   /// struct with an unknown major version it reads only the version and the deleter (spec 2.1).
   template <class Managed>
-  [[nodiscard]] static managed_tensor steal(Managed* raw) {
-    report why;
-    managed_tensor owned = try_steal(raw, why);
-    if (!why.ok()) {
-      raise(why);
-    }
-    return owned;
-  }
+  [[nodiscard]] static managed_tensor steal(Managed* raw);
   /// The same as steal, but reports a refusal in why instead of throwing it.
   ///
   /// @param raw The struct; null yields an empty owner.
   /// @param[out] why The refusal; unchanged on success.
   /// @return The owner; empty after a refusal.
   template <class Managed>
-  [[nodiscard]] static managed_tensor try_steal(Managed* raw, report& why) noexcept {
-    static_assert(!std::is_void_v<Managed>,
-                  "dlbridge: steal takes a DLManagedTensorVersioned* or a DLManagedTensor*. Cast "
-                  "the pointer to the type of the struct");
-    constexpr bool has_deleter =
-        !std::is_void_v<Managed> && !std::is_same_v<std::remove_cv_t<Managed>, DLTensor>;
-    static_assert(has_deleter,
-                  "dlbridge: a plain DLTensor has no deleter, so nothing can own it. View it by "
-                  "view_of, or copy that view by copy_of");
-    managed_tensor owned;
-    if constexpr (has_deleter) {
-      owned = adopt(raw);
-      if (raw != nullptr && !owned.is_readable(why)) {
-        owned = managed_tensor();
-      }
-    }
-    return owned;
-  }
+  [[nodiscard]] static managed_tensor try_steal(Managed* raw, report& why) noexcept;
   /// Takes ownership of a tensor without checks. Null yields an empty owner.
   /// @pre The tensor is valid: dlbridge built it, or the caller has checked it.
   [[nodiscard]] static managed_tensor adopt(DLManagedTensorVersioned* raw) noexcept {
@@ -109,38 +77,21 @@ class managed_tensor {
   /// The struct, or null if it has the other kind or if this owner is empty.
   /// @par Ownership
   /// Unchanged: this object still owns the struct.
-  DLManagedTensorVersioned* get_versioned() const noexcept {
-    return (bits_ & legacy_bit) == 0 ? versioned_at(bits_) : nullptr;
-  }
-  DLManagedTensor* get_legacy() const noexcept {
-    return (bits_ & legacy_bit) != 0 ? legacy_at(bits_) : nullptr;
-  }
+  DLManagedTensorVersioned* get_versioned() const noexcept;
+  DLManagedTensor* get_legacy() const noexcept;
 
   /// Releases the struct without freeing it. to_versioned and to_legacy (build.hpp) convert to
   /// the required kind first.
   ///
   /// @return The struct, whose deleter the caller must call once. Null if the struct has the other
   ///   kind; this object then still owns it.
-  [[nodiscard]] DLManagedTensorVersioned* release_versioned() noexcept {
-    DLManagedTensorVersioned* const raw = get_versioned();
-    bits_ = raw != nullptr ? 0 : bits_;
-    return raw;
-  }
-  [[nodiscard]] DLManagedTensor* release_legacy() noexcept {
-    DLManagedTensor* const raw = get_legacy();
-    bits_ = raw != nullptr ? 0 : bits_;
-    return raw;
-  }
+  [[nodiscard]] DLManagedTensorVersioned* release_versioned() noexcept;
+  [[nodiscard]] DLManagedTensor* release_legacy() noexcept;
 
   /// Frees the tensor: calls its deleter unless that is null, and leaves this owner empty. The call
   /// is a tail call. Unlike the destructor it has no guard against the end of the thread in the
   /// deleter: where the finalization of Python may be under way, assign managed_tensor() instead.
-  void reset() noexcept {
-    std::uintptr_t const bits = std::exchange(bits_, 0);  // the deleter may use this object
-    if (bits != 0) {
-      (bits & legacy_bit) != 0 ? call_deleter(legacy_at(bits)) : call_deleter(versioned_at(bits));
-    }
-  }
+  void reset() noexcept;
   void swap(managed_tensor& other) noexcept { std::swap(bits_, other.bits_); }
 
   /// The DLTensor inside the struct.
@@ -185,44 +136,20 @@ class managed_tensor {
   static DLManagedTensorVersioned* versioned_at(std::uintptr_t bits) noexcept {
     return reinterpret_cast<DLManagedTensorVersioned*>(bits);
   }
-  static DLManagedTensor* legacy_at(std::uintptr_t bits) noexcept {
-    return reinterpret_cast<DLManagedTensor*>(bits & ~legacy_bit);
-  }
+  static DLManagedTensor* legacy_at(std::uintptr_t bits) noexcept;
 
   // A deleter is a C function and does not throw. With noexcept in the type of the pointer, the
   // compiler emits a tail call.
   template <class Managed>
-  static void call_deleter(Managed* raw) noexcept {
-    using c_function = void (*)(Managed*) noexcept;
-    if (raw->deleter != nullptr) {
-      reinterpret_cast<c_function>(raw->deleter)(raw);
-    }
-  }
+  static void call_deleter(Managed* raw) noexcept;
 
   // The same under a guard, as a deleter of Python's memory may wait for the GIL. There is no tail
   // call; the code is out of line, so that compilers inline the destructor of an empty owner.
-  DLBRIDGE_NOINLINE static void free_guarded(std::uintptr_t bits) {
-    (bits & legacy_bit) != 0 ? call_guarded(legacy_at(bits)) : call_guarded(versioned_at(bits));
-  }
+  static void free_guarded(std::uintptr_t bits);
   template <class Managed>
-  static void call_guarded(Managed* raw) {
-    if (raw->deleter != nullptr) {
-      detail::call_guarded([raw] { raw->deleter(raw); });
-    }
-  }
+  static void call_guarded(Managed* raw);
 
-  bool is_readable(report& why) const noexcept {
-    if (kind() == struct_kind::versioned && !readable(version())) {
-      why = unreadable(version());
-      return false;
-    }
-    detail::flaw const flaw = detail::find_flaw(tensor());
-    if (flaw != detail::flaw::none) {
-      why = detail::explain(flaw, tensor());
-      return false;
-    }
-    return true;
-  }
+  bool is_readable(report& why) const noexcept;
 
   std::uintptr_t bits_ = 0;
 };
@@ -230,19 +157,17 @@ class managed_tensor {
 inline void swap(managed_tensor& a, managed_tensor& b) noexcept { a.swap(b); }
 
 namespace detail {
-DLBRIDGE_COLD inline report empty_owner() noexcept {
-  return refusal(errc::null_data, "an owner of a tensor", "an empty one");
-}
+DLBRIDGE_COLD report empty_owner() noexcept;
 // The owner, which is not empty.
-inline managed_tensor const& require_owner(managed_tensor const& owner) {
-  if (!owner) {
-    raise(empty_owner());
-  }
-  return owner;
-}
+inline managed_tensor const& require_owner(managed_tensor const& owner);
 }  // namespace detail
 
 inline managed_tensor::operator tensor_view() const& { return detail::require_owner(*this).view(); }
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/managed_tensor.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/managed_tensor.ipp>
+#endif

@@ -5,17 +5,14 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/detail/owned_block.hpp>
-#include <dlbridge/error.hpp>
 #include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/tensor_view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 
 /// A reference-counted owner of a managed tensor. It is as large as a pointer, half the size of a
 /// std::shared_ptr.
@@ -37,25 +34,10 @@ class shared_tensor {
   /// @param m As above.
   /// @param view A view of the tensor. Its shape and strides become the copies, which are valid as
   ///   long as any owner; without strides, they become those of row-major order.
-  shared_tensor(managed_tensor&& m, tensor_view& view) : block_(make(std::move(m), view.rank())) {
-    std::int64_t* const shape = block_->dims();
-    std::int64_t* const strides = shape + view.rank();
-    for (int i = 0; i < view.rank(); ++i) {
-      shape[i] = view.extent(i);
-    }
-    view.copy_strides(strides);
-    view = view.with_dims(shape, strides);
-  }
-  shared_tensor(shared_tensor const& other) noexcept : block_(other.block_) {
-    if (block_ != nullptr) {
-      block_->owner.uses.fetch_add(one_owner, std::memory_order_relaxed);
-    }
-  }
+  shared_tensor(managed_tensor&& m, tensor_view& view);
+  shared_tensor(shared_tensor const& other) noexcept;
   shared_tensor(shared_tensor&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
-  shared_tensor& operator=(shared_tensor other) noexcept {
-    std::swap(block_, other.block_);
-    return *this;
-  }
+  shared_tensor& operator=(shared_tensor other) noexcept;
   ~shared_tensor() {
     if (block_ != nullptr) {
       drop(block_, one_owner);
@@ -67,9 +49,7 @@ class shared_tensor {
   /// @pre The object is not empty.
   /// @par Lifetime
   /// Valid as long as any owner.
-  managed_tensor const& get() const& noexcept DLBRIDGE_LIFETIMEBOUND {
-    return block_->owner.tensor;
-  }
+  managed_tensor const& get() const& noexcept DLBRIDGE_LIFETIMEBOUND;
   managed_tensor const& get() const&& = delete;  // dangles: keep it in a variable
 
   /// Reserves the struct that the owners have in common for exports, so that an export needs no
@@ -79,20 +59,7 @@ class shared_tensor {
   ///   while an earlier export uses it.
   /// @par Ownership
   /// The struct counts as an owner until its deleter runs.
-  DLManagedTensorVersioned* try_reserve() const noexcept {
-    std::atomic<std::size_t>& counter = block_->owner.uses;
-    std::size_t uses = counter.load(std::memory_order_relaxed);
-    if ((uses & lent) != 0 || !counter.compare_exchange_strong(uses, uses + one_owner + lent,
-                                                               std::memory_order_acquire)) {
-      return nullptr;
-    }
-    DLManagedTensorVersioned& m = block_->managed;
-    m.manager_ctx = block_;
-    m.deleter = [](DLManagedTensorVersioned* self) {
-      drop(static_cast<block*>(self->manager_ctx), one_owner + lent);
-    };
-    return &m;
-  }
+  DLManagedTensorVersioned* try_reserve() const noexcept;
 
  private:
   static constexpr std::size_t lent = 1;       // whether the struct of the block is reserved
@@ -105,22 +72,14 @@ class shared_tensor {
   };
   using block = detail::owned_block<DLManagedTensorVersioned, counted_tensor>;
 
-  static block* make(managed_tensor&& m, int rank) {
-    static_cast<void>(detail::require_owner(m));
-    block* const made = block::try_make(std::move(m), rank);
-    if (made == nullptr) {
-      raise(refusal(errc::out_of_memory, "memory to share a tensor", "none"));
-    }
-    return made;
-  }
-  static void drop(block* from, std::size_t use) noexcept {
-    if (from->owner.uses.fetch_sub(use, std::memory_order_acq_rel) == use) {
-      delete from;
-    }
-  }
+  static block* make(managed_tensor&& m, int rank);
+  static void drop(block* from, std::size_t use) noexcept;
 
   block* block_ = nullptr;
 };
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/shared_tensor.ipp>
+#endif

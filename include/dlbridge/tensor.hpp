@@ -11,7 +11,6 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/constraints.hpp>
-#include <dlbridge/detail/index.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
@@ -19,9 +18,7 @@
 #include <dlbridge/tensor_view.hpp>
 #include <dlbridge/types/conversion_rules.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
-
+DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 // The view of a tensor_span, and the strides of a known rank. It is a member, because calls with a
 // span would find the functions of this namespace if it were a base class.
@@ -84,16 +81,7 @@ class tensor_span {
   static constexpr bool has_static_rank = facts::rank != requirement::any_rank;
 
   /// The requirement that this type checks.
-  static constexpr requirement required() noexcept {
-    requirement need;
-    need.type = dtype_of<T>();
-    need.rank = facts::rank;
-    need.extents = facts::extents();
-    need.writable = !std::is_const_v<T>;
-    need.alignment = alignof(T);
-    (detail::apply(need, Constraints{}), ...);
-    return need;
-  }
+  static constexpr requirement required() noexcept;
 
   tensor_span() = delete;
   /// Checks a view against required().
@@ -129,64 +117,30 @@ class tensor_span {
   int rank() const noexcept { return parts_.view.rank(); }
   std::int64_t extent(int i) const noexcept { return parts_.view.extent(i); }
   /// The stride of dimension i, in elements.
-  std::int64_t stride(int i) const noexcept {
-    if constexpr (facts::rank > 0) {
-      return parts_.strides[i];
-    } else {
-      return parts_.view.stride(i);
-    }
-  }
+  std::int64_t stride(int i) const noexcept;
   /// The number of elements.
   std::int64_t count() const noexcept { return parts_.view.count(); }
   dlbridge::device device() const noexcept { return parts_.view.device(); }
   /// The view for other functions. Of a span of const elements it is read-only.
-  tensor_view view() const noexcept {
-    std::uint64_t const flags = parts_.view.flags();
-    return std::is_const_v<T> ? parts_.view.with_flags(flags | flag_read_only) : parts_.view;
-  }
+  tensor_view view() const noexcept;
   operator tensor_view() const noexcept { return view(); }
 
   /// The element at the indices, one for each dimension. Requires a static rank, and constraints
   /// under which the CPU can access the memory.
   /// @pre Each index is at least 0 and below the extent; this is not checked.
   template <class... Index>
-  T& operator()(Index... index) const noexcept {
-    static_assert(has_static_rank,
-                  "dlbridge: indexing needs a static rank. Write tensor_span<T, shape<...>>, or "
-                  "use data(), extent(i) and stride(i)");
-    static_assert(!has_static_rank || sizeof...(Index) == facts::rank,
-                  "dlbridge: one index for each dimension");
-    static_assert((detail::is_index<Index> && ...), "dlbridge: an index is an integer");
-    static_assert(is_indexable(),
-                  "dlbridge: the CPU cannot index device memory. Copy the tensor to the host, or "
-                  "pass data() to code of the device");
-    int i = 0;
-    std::int64_t offset = 0;
-    ((offset += static_cast<std::int64_t>(index) * stride(i++)), ...);
-    return data()[offset];
-  }
+  T& operator()(Index... index) const noexcept;
   /// The same, with every index checked.
   /// @throws std::out_of_range an index is below 0 or beyond the last (IndexError in Python).
   template <class... Index>
-  T& at(Index... index) const {
-    int axis = 0;
-    (detail::require_index(parts_.view, axis++, index), ...);
-    return (*this)(index...);
-  }
+  T& at(Index... index) const;
   template <class Index>
   T& operator[](Index) const = delete;  // write x(i, j), or x.at(i, j)
 
  private:
   // The function does not call find_row: with the sanitizers of GCC, the pointer that find_row
   // returns is not a constant expression.
-  static constexpr bool is_indexable() noexcept {
-    constexpr std::int32_t type = detail::device_filter_type<Constraints...>();
-    bool result = type == device_filter::host;
-    for (device_row const& each : device_rows) {
-      result = result || (each.type == type && each.host_accessible());
-    }
-    return result;
-  }
+  static constexpr bool is_indexable() noexcept;
   struct trusted {};
   DLBRIDGE_INLINE tensor_span(tensor_view const& view, trusted) noexcept : parts_(view) {
     keep_strides(view.shape(), view.strides());
@@ -196,19 +150,7 @@ class tensor_span {
     keep_strides(t.shape, t.strides);
   }
   DLBRIDGE_INLINE void keep_strides([[maybe_unused]] std::int64_t const* shape,
-                                    [[maybe_unused]] std::int64_t const* strides) noexcept {
-    if constexpr (facts::rank > 0) {
-      // No call receives the address of a member, so that compilers keep the span in registers.
-      std::int64_t computed[facts::rank];
-      if (strides == nullptr) {
-        fill_row_major(facts::rank, shape, computed);
-      }
-      std::int64_t const* const known = strides != nullptr ? strides : computed;
-      for (int i = 0; i < facts::rank; ++i) {
-        parts_.strides[i] = known[i];
-      }
-    }
-  }
+                                    [[maybe_unused]] std::int64_t const* strides) noexcept;
 
   detail::span_parts<facts::rank> parts_;
 };
@@ -241,10 +183,7 @@ class tensor {
       : tensor{span_type::trust(tensor_view(other)), std::move(other).release()} {}
   /// Takes ownership of a tensor without checks.
   /// @pre The tensor meets required().
-  static tensor trust(managed_tensor owned) noexcept {
-    tensor_view const view = owned.view();
-    return tensor(span_type::trust(view), std::move(owned));
-  }
+  static tensor trust(managed_tensor owned) noexcept;
 
   T* data() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_.data(); }
   T* data() const&& = delete;  // dangles: keep it in a variable
@@ -258,10 +197,7 @@ class tensor {
   /// The view for other functions. Of a tensor of const elements it is read-only.
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_.view(); }
   /// @throws error null_data, when the tensor was released or moved from.
-  operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND {
-    static_cast<void>(detail::require_owner(owned_));
-    return span_;
-  }
+  operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND;
   span_type const& span() const&& = delete;  // dangles: keep it in a variable
   tensor_view view() const&& = delete;       // dangles: keep it in a variable
   operator tensor_view() const&& = delete;   // dangles: keep it in a variable
@@ -288,5 +224,6 @@ class tensor {
   managed_tensor owned_;
 };
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/tensor.inl>

@@ -9,8 +9,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/error.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 
 /// A DLPack version. The major number determines the layout of the struct; a new minor number only
 /// adds values (spec 2.1).
@@ -47,12 +46,10 @@ constexpr bool readable(version received) noexcept { return received.major_numbe
 /// The refusal of a version that is not readable.
 ///
 /// @return a report: version_mismatch.
-DLBRIDGE_COLD inline report unreadable(version received) noexcept {
-  report r = refusal(errc::version_mismatch, "DLPack version 1.x", "version ",
-                     "Ask the producer for max_version=(1, x), or use a newer dlbridge");
-  r.got.append_unsigned(received.major_number).append(".").append_unsigned(received.minor_number);
-  return r;
-}
+DLBRIDGE_COLD report unreadable(version received) noexcept;
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/version.ipp>
+#endif

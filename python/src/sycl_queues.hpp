@@ -16,10 +16,8 @@
 #include <dlbridge/python/ref.hpp>
 #include <dlbridge/stream_ref.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
 /// Whether stream= of a device is a SYCL queue (spec 4.8). dlbridge calls the methods of the object
 /// and does not load SYCL, whose C++ interface has no stable ABI.
 constexpr bool has_queues(device where) noexcept { return where.type == kDLOneAPI; }
@@ -101,7 +99,5 @@ inline bool order_named_queue(PyObject* named, PyObject* earlier) noexcept {
   PyObject* queue = nullptr;
   return read_queue(named, device(kDLOneAPI, 0), queue) && order_queues(queue, earlier);
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace python::detail
+DLBRIDGE_END_NAMESPACE

@@ -8,7 +8,10 @@
 
 MORE is the folder of the module's sources, python/src: its headers are not installed, include each
 other in quotes, and form the layer `module`. Those of INCLUDE_DIR include none of them.
-Each header begins with one sentence. FOLDERS names the layer of the headers in a folder. A header
+A header x.hpp is an interface. x.inl has its inline bodies, and x.ipp those of DLBRIDGE_API; x.hpp
+includes both at its end, x.ipp only in header-only mode. An .inl or .ipp file without a header of
+its name is a part of bodies, which only these include. Each x.ipp is in one source of src/.
+Each file begins with one sentence. FOLDERS names the layer of the files in a folder. A header
 outside of these, or of another layer, states its own in a second line, `// layer: NAME`. A header
 includes headers of its own layer, without a circle, and of the layers below. An umbrella header,
 which holds nothing but includes, has no layer and may include any header; no other header includes
@@ -20,6 +23,7 @@ from __future__ import annotations
 import argparse
 import functools
 import re
+import statistics
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -116,22 +120,25 @@ MACRO_CALL = re.compile(r"\b(min|max)\(")
 GUARD = "python/api.hpp"  # defines api and decref
 # Functions of python/ and runtime/ use state of their module: the loader would merge those of
 # several modules.
-VISIBLE_NAMESPACE = "inline namespace DLBRIDGE_ABI {"
+VISIBLE_NAMESPACE = "DLBRIDGE_BEGIN_NAMESPACE"
+# How a header ends.
+BODIES = "#if DLBRIDGE_HEADER_ONLY\n#include <dlbridge/{}>\n#endif\n"
 
-MAX_LINES = 400  # of a header
+MAX_LINES = {".hpp": 300, ".inl": 400, ".ipp": 400}
+MAX_INTERFACE_LINES = 14_900  # of all headers in include/ together, with their documentation
 
 # The code lines that a folder and those in it may have: without comments, blank lines and lines of
 # the preprocessor. A change that needs more says what falls away for it, and raises the number.
 MAX_CODE_LINES = {
-    "": 6_200,
-    "runtime": 2_640,
-    "python": 1_610,
-    "python/import": 1_850,
-    "python/export": 470,
-    "python/tensor": 540,
-    "python/call": 4_220,
-    "python/pybind11": 945,
-    "python/nanobind": 1_020,
+    "": 6_700,
+    "runtime": 2_950,
+    "python": 1_810,
+    "python/import": 2_020,
+    "python/export": 520,
+    "python/tensor": 595,
+    "python/call": 4_650,
+    "python/pybind11": 1_010,
+    "python/nanobind": 1_050,
     "module": 2_400,
 }
 
@@ -147,6 +154,15 @@ class Header:
     is_installed: bool = True
     ours: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
+
+    @property
+    def unit(self) -> str:
+        """The name of a header, also for its bodies."""
+        return self.name.rpartition(".")[0] + ".hpp"
+
+    @property
+    def kind(self) -> str:
+        return Path(self.name).suffix
 
     @property
     def folder(self) -> str:
@@ -197,11 +213,18 @@ def read(include_dir: Path, *more: Path) -> dict[str, Header]:
     """The headers of include/dlbridge by their names there, and others by their paths."""
     headers = {}
     roots = [(include_dir / "dlbridge", ""), *((folder, "python/src/") for folder in more)]
-    found = sorted((path, root, start) for root, start in roots for path in root.rglob("*.hpp"))
+    found = sorted(
+        (path, root, start)
+        for root, start in roots
+        for path in root.rglob("*")
+        if path.suffix in MAX_LINES
+    )
     for path, root, start in found:
         header = Header(start + path.relative_to(root).as_posix(), path.read_text())
         header.is_installed = not start
-        if line := re.search(r"^// layer: (\w+)$", header.text, re.MULTILINE):
+        own = path.with_suffix(".hpp")  # bodies have the layer of their header
+        stating = own.read_text() if own.exists() else header.text
+        if line := re.search(r"^// layer: (\w+)$", stating, re.MULTILINE):
             header.stated_layer = line.group(1)
         include = r'^\s*#\s*include\s*([<"])([^>"]+)[>"]'
         for mark, name in re.findall(include, header.text, re.MULTILINE):
@@ -218,7 +241,7 @@ def read(include_dir: Path, *more: Path) -> dict[str, Header]:
 def allowed(header: Header) -> set[str]:
     """The headers of other projects that a header may include."""
     folder = header.folder if header.is_installed else "python/pybind11"
-    return (nearest(FOREIGN, folder) or set()) | EXCEPTIONS.get(header.name, set())
+    return (nearest(FOREIGN, folder) or set()) | EXCEPTIONS.get(header.unit, set())
 
 
 def unguarded_calls(header: Header) -> list[str]:
@@ -237,23 +260,61 @@ def macro_calls(header: Header) -> list[str]:
 
 
 def circles(headers: dict[str, Header]) -> list[list[str]]:
-    """Each circle of includes once, as the names on it."""
+    """Each circle of includes once, as the names on it. A header and its bodies are one."""
     state: dict[str, int] = {}  # 1: on the path, 2: finished
     result: list[list[str]] = []
+    includes: dict[str, set[str]] = {}
+    for header in headers.values():
+        targets = {headers[name].unit for name in header.ours if name in headers}
+        includes.setdefault(header.unit, set()).update(targets - {header.unit})
 
     def visit(name: str, path: list[str]) -> None:
         state[name] = 1
-        for target in headers[name].ours:
+        for target in sorted(includes[name]):
             if state.get(target) == 1:
                 result.append([*path[path.index(target) :], target])
-            elif target in headers and target not in state:
+            elif target not in state:
                 visit(target, [*path, target])
         state[name] = 2
 
-    for name in headers:
+    for name in includes:
         if name not in state:
             visit(name, [name])
     return result
+
+
+def misplaced_bodies(headers: dict[str, Header]) -> list[str]:
+    """Bodies that a file includes which is not theirs, or that their header does not include."""
+    result = []
+    for header in headers.values():
+        text = header.text
+        for kind, form in ((".inl", "#include <dlbridge/{}>\n"), (".ipp", BODIES)):
+            own = header.name.removesuffix(".hpp") + kind
+            if header.kind == ".hpp" and own in headers and form.format(own) not in text:
+                result.append(f"{header.name}: does not end with {form.format(own).strip()!r}")
+        for name in header.ours:
+            target = headers.get(name)
+            if target is None or target.kind == ".hpp" or target.unit == header.unit:
+                continue
+            if target.unit in headers or header.kind == ".hpp":
+                result.append(f"{header.name}: includes {name}, the bodies of another header")
+    return result
+
+
+def unlisted_bodies(headers: dict[str, Header], sources: dict[str, str]) -> list[str]:
+    """Bodies that are not in exactly one source."""
+    names = {name for name, each in headers.items() if each.kind == ".ipp" and each.unit in headers}
+    listed = [
+        name
+        for text in sources.values()
+        for name in re.findall(r"^#include <dlbridge/(\S+)>$", text, re.MULTILINE)
+    ]
+    listed = [name for name in listed if not name.endswith(".cpp")]  # all.cpp
+    return [
+        f"src: {name} is in {listed.count(name)} sources; each .ipp file of a header is in one"
+        for name in sorted(names | set(listed))
+        if listed.count(name) != 1 or name not in names
+    ]
 
 
 def faults(headers: dict[str, Header]) -> list[str]:
@@ -263,15 +324,20 @@ def faults(headers: dict[str, Header]) -> list[str]:
         lines = [line for line in header.text.splitlines() if not line.startswith("// SPDX-")]
         if not lines[0].startswith("// "):
             result.append(f"{header.name}: does not begin with its one sentence")
-        if len(lines) > MAX_LINES:
-            result.append(f"{header.name}: has {len(lines)} lines, more than {MAX_LINES}")
+        most = MAX_LINES[header.kind] if header.is_installed else MAX_LINES[".inl"]
+        if len(lines) > most:
+            result.append(f"{header.name}: has {len(lines)} lines, more than {most}")
         if header.layer is None:
             if not header.is_umbrella:
                 result.append(f"{header.name}: states no layer, and is no umbrella header")
         elif header.layer not in LAYERS:
             result.append(f"{header.name}: states the unknown layer {header.layer}")
             continue
-        elif header.stated_layer and not any("// layer: " in line for line in lines[1:5]):
+        elif (
+            header.kind == ".hpp"
+            and header.stated_layer
+            and not any("// layer: " in line for line in lines[1:5])
+        ):
             result.append(f"{header.name}: its layer is not below its sentence")
         elif header.stated_layer == nearest(FOLDERS, header.folder):
             result.append(f"{header.name}: states the layer of its folder")
@@ -293,7 +359,7 @@ def faults(headers: dict[str, Header]) -> list[str]:
         result += [
             f"{header.name}: calls {name} without api<>"
             for name in unguarded_calls(header)
-            if header.name != GUARD
+            if header.unit != GUARD
         ]
         result += [
             f"{header.name}: initializes the static variable {name} by a call of Python"
@@ -304,7 +370,7 @@ def faults(headers: dict[str, Header]) -> list[str]:
             for name in macro_calls(header)
         ]
         if header.name.startswith(("python/", "runtime/")) and VISIBLE_NAMESPACE in header.text:
-            result.append(f"{header.name}: opens the namespace DLBRIDGE_ABI without DLBRIDGE_LOCAL")
+            result.append(f"{header.name}: begins a namespace without DLBRIDGE_LOCAL")
         result += [
             f"{header.name}: may not include <{name}>"
             for name in header.foreign
@@ -315,6 +381,13 @@ def faults(headers: dict[str, Header]) -> list[str]:
         for part, size in sizes(headers).items()
         if size > MAX_CODE_LINES[part]
     ]
+    interfaces = sum(
+        len(each.text.splitlines()) for each in headers.values()
+        if each.is_installed and each.kind == ".hpp"
+    )  # fmt: skip
+    if interfaces > MAX_INTERFACE_LINES:
+        result.append(f"include: headers of {interfaces} lines, of at most {MAX_INTERFACE_LINES}")
+    result += misplaced_bodies(headers)
     result += [f"a circle of includes: {' -> '.join(circle)}" for circle in circles(headers)]
     return result
 
@@ -325,7 +398,7 @@ def layer_map(headers: dict[str, Header]) -> str:
     for layer, purpose in reversed(LAYERS.items()):
         folders: dict[str, list[str]] = {}
         for header in headers.values():
-            if header.layer == layer:
+            if header.layer == layer and header.kind == ".hpp":
                 folders.setdefault(header.folder, []).append(Path(header.name).stem)
         cells = [
             (f"`{folder}/`: " if folder else "") + ", ".join(names)
@@ -343,13 +416,19 @@ def with_map(page: str, table: str) -> str:
 
 
 def figures(headers: dict[str, Header]) -> str:
-    """Files, lines and includes of each folder, and the code lines of each part."""
+    """Files, lines and includes of each folder, the lines of each kind, and the code lines of each
+    part."""
     rows = [f"{'folder':32} {'files':>6} {'lines':>6} {'arrows':>7}"]
     for folder in sorted({header.folder for header in headers.values()}):
         own = [header for header in headers.values() if header.folder == folder]
         lines = sum(len(header.text.splitlines()) for header in own)
         arrows = sum(len(header.ours) for header in own)
         rows.append(f"{folder or '.':32} {len(own):6} {lines:6} {arrows:7}")
+    installed = [header for header in headers.values() if header.is_installed]
+    for kind in MAX_LINES:
+        lines = [len(header.text.splitlines()) for header in installed if header.kind == kind]
+        middle = statistics.median(lines) if lines else 0
+        rows.append(f"{kind:32} {len(lines):6} {sum(lines):6}, median {middle:g}")
     rows += [f"{part or '.':32} {size:6} code lines" for part, size in sizes(headers).items()]
     return "\n".join(rows)
 
@@ -364,6 +443,10 @@ def main() -> int:
     arguments = parser.parse_args()
     headers = read(arguments.include_dir, *arguments.more)
     found = faults(headers)
+    sources = arguments.include_dir / "dlbridge" / "src"
+    found += unlisted_bodies(
+        headers, {each.name: each.read_text() for each in sources.glob("*.cpp")}
+    )
     if arguments.map is not None:
         page = arguments.map.read_text()
         fresh = with_map(page, layer_map(headers))
@@ -378,7 +461,7 @@ def main() -> int:
     if arguments.figures:
         print(figures(headers))
     arrows = sum(len(header.ours) for header in headers.values())
-    print(f"{len(headers)} headers in {len(LAYERS)} layers, {arrows} arrows, {len(found)} faults")
+    print(f"{len(headers)} files in {len(LAYERS)} layers, {arrows} arrows, {len(found)} faults")
     return int(bool(found) or not headers)
 
 

@@ -31,7 +31,11 @@ SOUND = {
 class Planted(unittest.TestCase):
     def read(self, **changed: str) -> dict[str, check.Header]:
         files = dict(SOUND)
-        files.update({name.replace("__", "/") + ".hpp": text for name, text in changed.items()})
+        for name, text in changed.items():  # dtype__ipp is dtype.ipp
+            path, _, kind = name.replace("__", "/").rpartition("/")
+            files[
+                f"{path}.{kind}" if kind in ("inl", "ipp") else f"{path}/{kind}.hpp".lstrip("/")
+            ] = text
         with tempfile.TemporaryDirectory() as directory:
             for name, text in files.items():
                 path = Path(directory, "dlbridge", name)
@@ -68,8 +72,8 @@ class Planted(unittest.TestCase):
         self.assertEqual(check.faults(self.read(device=header("values") + sound)), [])
 
     def test_a_header_that_is_too_long(self) -> None:
-        headers = self.read(device=header("values") + "int y;\n" * check.MAX_LINES)
-        self.assert_one(headers, "device.hpp", "404 lines")
+        headers = self.read(device=header("values") + "int y;\n" * check.MAX_LINES[".hpp"])
+        self.assert_one(headers, "device.hpp", "304 lines")
 
     def test_a_part_that_has_grown(self) -> None:
         text = header("values") + "// no code\n\n#define X \\\n  1\n"
@@ -86,9 +90,10 @@ class Planted(unittest.TestCase):
         self.assert_one(headers, "python/error.hpp", "PyObject_IsTrue", "api<>")
 
     def test_a_visible_function_for_python(self) -> None:
-        text = header(None) + "inline namespace DLBRIDGE_ABI {\n"
-        self.assert_one(self.read(python__error=text), "python/error.hpp", "DLBRIDGE_LOCAL")
-        self.assertEqual(check.faults(self.read(error=header("foundation") + text[-31:])), [])
+        begin = "DLBRIDGE_BEGIN_NAMESPACE\n"
+        headers = self.read(python__error=header(None) + begin)
+        self.assert_one(headers, "python/error.hpp", "DLBRIDGE_LOCAL")
+        self.assertEqual(check.faults(self.read(error=header("foundation") + begin)), [])
 
     def test_a_static_variable_that_python_initializes(self) -> None:
         headers = self.read(
@@ -103,9 +108,37 @@ class Planted(unittest.TestCase):
     def test_a_circle_within_a_layer(self) -> None:
         headers = self.read(
             device=header("values", "dlbridge/stream_ref.hpp"),
-            stream=header("values", "dlbridge/device.hpp"),
+            stream_ref=header("values", "dlbridge/device.hpp"),
         )
         self.assert_one(headers, "circle", "device.hpp", "stream_ref.hpp")
+
+    def test_bodies_of_a_header(self) -> None:
+        ends = "#if DLBRIDGE_HEADER_ONLY\n#include <dlbridge/device.ipp>\n#endif\n"
+        bodies = "// X.\n#pragma once\n#include <dlbridge/device.hpp>\nint y;\n"
+        device = header("values", "dlbridge/abi.hpp")
+        headers = self.read(device=device + ends, device__ipp=bodies)
+        self.assertEqual(check.faults(headers), [])
+        self.assertEqual(headers["device.ipp"].layer, "values")
+        source = {"core.cpp": "#include <dlbridge/device.ipp>\n"}
+        self.assertEqual(check.unlisted_bodies(headers, source), [])
+        self.assertIn("in 0 sources", check.unlisted_bodies(headers, {})[0])
+        self.assertIn(
+            "in 2 sources", check.unlisted_bodies(headers, source | {"x": source["core.cpp"]})[0]
+        )
+        self.assert_one(self.read(device=device, device__ipp=bodies), "device.hpp", "does not end")
+        stranger = header("values", "dlbridge/device.ipp")
+        headers = self.read(device=device + ends, device__ipp=bodies, layout=stranger)
+        self.assert_one(headers, "layout.hpp", "bodies of another header")
+
+    def test_a_circle_through_bodies(self) -> None:
+        ends = "#if DLBRIDGE_HEADER_ONLY\n#include <dlbridge/device.ipp>\n#endif\n"
+        bodies = "// X.\n#pragma once\n#include <dlbridge/layout.hpp>\nint y;\n"
+        headers = self.read(
+            device=header("values") + ends,
+            device__ipp=bodies,
+            layout=header("values", "dlbridge/device.hpp"),
+        )
+        self.assert_one(headers, "circle", "device.hpp", "layout.hpp")
 
     def test_an_include_of_an_umbrella_header(self) -> None:
         self.assert_one(self.read(top=header("bindings", "dlbridge/umbrella.hpp")), "umbrella")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// abi.hpp: the layout of the structs of dlpack.h, and the traits of both managed structs.
+// abi.hpp: the layout of the structs of dlpack.h and of dlbridge's types, and the traits of both
+// managed structs.
 #include <dlbridge/abi.hpp>
+#include <dlbridge/dlbridge.hpp>
 
 #include <gtest/gtest.h>
 
@@ -103,11 +105,31 @@ TEST(Abi, VersionMacrosAreDecimalNumbers) {
   }
 }
 
-TEST(Abi, TheNamespaceEncodesTheVersionAndWhetherThereAreExchangeTables) {
+TEST(Abi, TheNamespaceEncodesTheLayoutsAndWhetherThereAreExchangeTables) {
   EXPECT_EQ(TEXT_OF(DLBRIDGE_ABI),
-            "v" TEXT_OF(DLBRIDGE_VERSION_MAJOR) "_" TEXT_OF(DLBRIDGE_VERSION_MINOR) "_" TEXT_OF(
-                DLBRIDGE_VERSION_PATCH) +
+            "v" TEXT_OF(DLBRIDGE_ABI_NUMBER) +
                 std::string(DLBRIDGE_DLPACK_AT_LEAST(2) ? "" : "_no_exchange"));
 }
+
+// The layouts of the number 1. Whoever changes one raises DLBRIDGE_ABI_NUMBER, and then this list.
+static_assert(DLBRIDGE_ABI_NUMBER == 1, "state the new layouts here");
+using matrix = dlbridge::shape<-1, -1>;
+template <class T, std::size_t Size, std::size_t Alignment = 8>
+constexpr bool is_laid_out = sizeof(void*) != 8 || (sizeof(T) == Size && alignof(T) == Alignment);
+static_assert(is_laid_out<dlbridge::dtype, 4, 2> && is_laid_out<dlbridge::device, 8, 4>);
+static_assert(is_laid_out<dlbridge::version, 8, 4> && is_laid_out<dlbridge::device_filter, 8, 4>);
+static_assert(is_laid_out<dlbridge::stream_ref, 24> && is_laid_out<dlbridge::kept_stream, 32>);
+static_assert(is_laid_out<dlbridge::stream_request, 32> && is_laid_out<dlbridge::report, 504>);
+static_assert(is_laid_out<dlbridge::error, 1160> && is_laid_out<dlbridge::requirement, 40>);
+static_assert(is_laid_out<dlbridge::tensor_view, 56> && is_laid_out<dlbridge::managed_tensor, 8>);
+static_assert(is_laid_out<dlbridge::tensor_span<float>, 56> &&
+              is_laid_out<dlbridge::tensor_span<float, matrix>, 72>);
+static_assert(is_laid_out<dlbridge::tensor<float>, 64> &&
+              is_laid_out<dlbridge::tensor<float, matrix>, 80>);
+static_assert(is_laid_out<dlbridge::any_tensor, 8> && is_laid_out<dlbridge::shared_tensor, 8>);
+static_assert(is_laid_out<dlbridge::exchange_table, 8> && is_laid_out<dlbridge::dims, 520>);
+static_assert(is_laid_out<dlbridge::description, 1080> &&
+              is_laid_out<dlbridge::host_allocator, 16>);
+static_assert(is_laid_out<dlbridge::extent_names, 1256>);
 
 }  // namespace

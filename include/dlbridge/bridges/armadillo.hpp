@@ -15,8 +15,7 @@
 #include <dlbridge/tensor_view.hpp>
 #include <dlbridge/types/complex.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 
 /// Exports a Mat of rank 2. Its elements are not copied, except that up to 16 elements (64 in a
 /// Cube) lie inside the object and move with it into the tensor. Matrices and cubes of fixed size
@@ -118,5 +117,4 @@ struct view_traits<arma::Cube<T>> : detail::arma_view_traits<arma::Cube<T>, 3> {
 template <class T>
 struct view_traits<arma::Cube<T> const> : detail::arma_view_traits<arma::Cube<T> const, 3> {};
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE

@@ -17,8 +17,7 @@
 #include <dlbridge/tensor_view.hpp>
 #include <dlbridge/types/complex.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 
 template <>
 struct dtype_traits<Eigen::half> {
@@ -149,5 +148,4 @@ struct view_traits<Eigen::Map<Plain, Options, Strides>> {
   }
 };
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE

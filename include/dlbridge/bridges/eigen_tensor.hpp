@@ -16,8 +16,7 @@
 #include <dlbridge/layout.hpp>
 #include <dlbridge/tensor_view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 template <class Tensor>
 struct eigen_tensor_traits {
@@ -82,5 +81,4 @@ struct view_traits<Eigen::TensorMap<Plain, Options, Pointer>> {
   }
 };
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE

@@ -18,8 +18,7 @@
 #include <dlbridge/tensor_view.hpp>
 #include <dlbridge/types/complex.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 
 template <>
 struct dtype_traits<Kokkos::complex<float>> {
@@ -168,5 +167,4 @@ struct view_traits<Kokkos::View<Data, Properties...>> {
   }
 };
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE

@@ -21,8 +21,7 @@
 #include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/tensor_view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 // The dtype of each depth of OpenCV; the index is the depth.
 DLBRIDGE_LOCAL inline constexpr dtype cv_depths[] = {
@@ -213,5 +212,4 @@ struct view_traits<cv::Mat_<T>> {
   }
 };
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE

@@ -12,8 +12,7 @@
 
 #include <dlbridge/array_traits.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 // The scalar type inside nested std::array and C arrays, and their extents, outermost first.
 template <class T>
@@ -54,21 +53,14 @@ struct array_traits<std::vector<T, Allocator>> {
       !std::is_same_v<T, bool>,
       "dlbridge: std::vector<bool> has no elements in memory; use a std::vector<std::uint8_t>, "
       "or with_shape(std::unique_ptr<bool[]>(...), {n}) for the dtype bool");
-  static description describe(std::vector<T, Allocator>& v) noexcept {
-    using scalar = typename detail::nested<T>::scalar;
-    return description::of(reinterpret_cast<scalar*>(v.data()), detail::nested<T>::shape(v.size()));
-  }
+  static description describe(std::vector<T, Allocator>& v) noexcept;
 };
 
 /// Exports a std::array of rank 1, or of a higher rank if it is nested. Its elements move into the
 /// allocation of the tensor.
 template <class T, std::size_t N>
 struct array_traits<std::array<T, N>> {
-  static description describe(std::array<T, N>& a) noexcept {
-    using scalar = typename detail::nested<T>::scalar;
-    return description::of(reinterpret_cast<scalar*>(a.data()),
-                           detail::nested<std::array<T, N>>::shape());
-  }
+  static description describe(std::array<T, N>& a) noexcept;
 };
 
 /// Exports the array that a std::shared_ptr owns. A T const makes the tensor read-only.
@@ -78,22 +70,10 @@ struct array_traits<std::array<T, N>> {
 /// owner.
 template <class T>
 struct array_traits<std::shared_ptr<T>> {
-  static description describe(std::shared_ptr<T>& p) noexcept {
-    if (p == nullptr) {
-      return description::of_nothing();
-    }
-    description d = dlbridge::describe(const_cast<std::remove_const_t<T>&>(*p));
-    d.flags &= ~flag_is_copied;
-    d.flags |= std::is_const_v<T> ? flag_read_only : 0;
-    return d;
-  }
+  static description describe(std::shared_ptr<T>& p) noexcept;
   /// Prepares the array.
   template <class U = std::remove_const_t<T>, class = std::enable_if_t<detail::has_prepare<U>>>
-  static void prepare(std::shared_ptr<T> const& p) {
-    if (p != nullptr) {
-      array_traits<U>::prepare(const_cast<U&>(*p));  // as describe does
-    }
-  }
+  static void prepare(std::shared_ptr<T> const& p);
   /// The stream of the array.
   /// @pre The pointer is not null.
   template <class U = std::remove_const_t<T>, class = std::enable_if_t<detail::has_stream<U>>>
@@ -103,21 +83,11 @@ struct array_traits<std::shared_ptr<T>> {
 };
 template <class T>
 struct array_traits<std::shared_ptr<T[]>> {
-  static description describe(std::shared_ptr<T[]>&) noexcept {
-    static_assert(sizeof(T) == 0,
-                  "dlbridge: a pointer to elements has no shape; with_shape(std::move(p), {2, 3}) "
-                  "adds it");
-    return description::of_nothing();
-  }
+  static description describe(std::shared_ptr<T[]>&) noexcept;
 };
 template <class T, class Deleter>
 struct array_traits<std::unique_ptr<T[], Deleter>> {
-  static description describe(std::unique_ptr<T[], Deleter>&) noexcept {
-    static_assert(sizeof(T) == 0,
-                  "dlbridge: a pointer to elements has no shape; with_shape(std::move(p), {2, 3}) "
-                  "adds it");
-    return description::of_nothing();
-  }
+  static description describe(std::unique_ptr<T[], Deleter>&) noexcept;
 };
 
 /// A smart pointer to elements, with their shape and strides. with_shape creates it.
@@ -268,5 +238,6 @@ struct array_traits<borrowed<T>> {
   }
 };
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/bridges/std.inl>

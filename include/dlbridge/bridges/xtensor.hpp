@@ -20,8 +20,7 @@
 #include <dlbridge/tensor_view.hpp>
 #include <dlbridge/types/complex.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 // data() of an adaptor on a const container compiles only where the adaptor is const as well.
 template <class Array>
@@ -145,5 +144,4 @@ struct view_traits<xt::xtensor_adaptor<Buffer, N, Layout, Tag>> {
   }
 };
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE

@@ -28,11 +28,9 @@
 #define DLBRIDGE_COPY_KERNELS copy_portable
 #endif
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 inline namespace DLBRIDGE_COPY_KERNELS {
-
 // The registers that a copy uses: none, those that every processor of the target has, or AVX2.
 enum class copy_kernel : std::uint8_t { portable, vector16, vector32 };
 
@@ -43,35 +41,12 @@ constexpr bool has_streaming_stores = true;
 constexpr bool has_streaming_stores = false;
 #endif
 
-// Whether the processor has AVX2, and the system saves its registers. __builtin_cpu_supports tells
-// the same, but adds 4 KB to each library that calls it.
-DLBRIDGE_COLD inline bool has_avx2() noexcept {
-#if defined(DLBRIDGE_AVX2)
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  constexpr unsigned needed = bit_OSXSAVE | bit_AVX;
-  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & needed) != needed) {
-    return false;
-  }
-  __asm__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
-  constexpr unsigned saved = 6;  // XMM and YMM
-  return (a & saved) == saved && __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 &&
-         (b & bit_AVX2) != 0;
-#else
-  return false;
-#endif
-}
-
 // The widest registers that this processor has.
-DLBRIDGE_LOCAL inline copy_kernel best_copy_kernel() noexcept {
-#if defined(DLBRIDGE_AVX2)
-  static copy_kernel const best = has_avx2() ? copy_kernel::vector32 : copy_kernel::vector16;
-  return best;
-#else
-  return DLBRIDGE_VECTORS ? copy_kernel::vector16 : copy_kernel::portable;
-#endif
-}
-
+DLBRIDGE_LOCAL copy_kernel best_copy_kernel() noexcept;
 }  // namespace DLBRIDGE_COPY_KERNELS
 }  // namespace detail
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/detail/copy_kernel.ipp>
+#endif

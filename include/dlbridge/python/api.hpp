@@ -22,37 +22,43 @@ nanobind_add_module does."
 #include <dlbridge/abi.hpp>
 #include <dlbridge/exit_guard.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
+// The units of one extension are all header-only or all compiled, with DLBRIDGE_COMPILED. A linker
+// refuses a symbol that is thread-local in one unit only; its message has this name.
+#if defined(__ELF__)
+#if DLBRIDGE_HEADER_ONLY
+#define DLBRIDGE_MARK char
+#else
+#define DLBRIDGE_MARK thread_local char
+#endif
+extern "C" {
+extern DLBRIDGE_LOCAL DLBRIDGE_MARK
+    dlbridge_header_only_and_compiled_units_do_not_mix_in_one_extension;
+__attribute__((
+    weak, used)) DLBRIDGE_MARK dlbridge_header_only_and_compiled_units_do_not_mix_in_one_extension =
+    0;
+}
+#undef DLBRIDGE_MARK
+#endif
 
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python {
 /// Whether this process may use Python objects. The result is false before the initialization of
 /// the interpreter, and from the beginning of its finalization. A deleter that runs then leaks its
 /// object on purpose (spec 3.3).
 /// @par Thread and GIL
 /// Any thread, with or without the GIL.
-inline bool interpreter_alive() noexcept {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsInitialized() != 0 && Py_IsFinalizing() == 0;
-#else
-  return Py_IsInitialized() != 0 && _Py_IsFinalizing() == 0;
-#endif
-}
+inline bool interpreter_alive() noexcept;
 
 namespace detail {
 // Whether a C++ exception is unwinding the stack, of a defective extension that the C API called. A
 // thread may also end while it destroys the objects of a C++ exception; the interpreter is then
 // finalized.
-inline bool is_thrown_through_python() noexcept {
-  return interpreter_alive() && dlbridge::detail::is_thrown();
-}
+bool is_thrown_through_python() noexcept;
 using api_guard = dlbridge::detail::basic_exit_guard<&is_thrown_through_python>;
 
 // The same for a function of the extension. Its exception may be one of another C++ runtime, which
 // is_thrown() does not see; CPython ends threads only after its finalization has begun.
-inline bool is_thrown_by_function() noexcept {
-  return dlbridge::detail::is_thrown() || interpreter_alive();
-}
+bool is_thrown_by_function() noexcept;
 // As dlbridge::detail::call_guarded.
 template <class F>
 DLBRIDGE_INLINE decltype(auto) call_function(F&& function) {
@@ -92,22 +98,12 @@ DLBRIDGE_INLINE auto call_slot(Function* function, Arguments... arguments) {
 
 /// Sets a Python exception with a text, by PyErr_SetString. The cast selects CPython's function:
 /// PyTorch's headers declare another one of that name.
-inline void set_error_text(PyObject* type, char const* text) {
-  api<static_cast<void (*)(PyObject*, char const*)>(&PyErr_SetString)>(type, text);
-}
+void set_error_text(PyObject* type, char const* text);
 
 /// Releases a reference to an object. Destructors may run Python code (see api).
-DLBRIDGE_INLINE void decref(PyObject* object) {
-  detail::api_guard guard;
-  Py_DECREF(object);
-  guard.returned();
-}
+DLBRIDGE_INLINE void decref(PyObject* object);
 /// The same for a reference that may be null.
-DLBRIDGE_INLINE void xdecref(PyObject* object) {
-  if (object != nullptr) {
-    decref(object);
-  }
-}
+DLBRIDGE_INLINE void xdecref(PyObject* object);
 
 /// The flags of types whose attributes Python code cannot replace.
 #if defined(Py_TPFLAGS_IMMUTABLETYPE)
@@ -115,7 +111,11 @@ constexpr unsigned immutable_type = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYP
 #else  // before Python 3.10
 constexpr unsigned immutable_type = Py_TPFLAGS_DEFAULT;
 #endif
-
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/api.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/api.ipp>
+#endif

@@ -3,24 +3,14 @@
 #pragma once
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/exit_guard.hpp>
 #include <dlbridge/python/api.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-
 namespace detail {
 // Whether this thread holds the GIL, with the thread state that PyGILState_Ensure would use. Up to
 // 3.11 the current thread state is that of whichever thread holds the GIL.
-inline bool holds_gil() noexcept {
-#if PY_VERSION_HEX >= 0x030D0000
-  return PyThreadState_GetUnchecked() != nullptr;
-#else
-  PyThreadState* const current = _PyThreadState_UncheckedGet();
-  return current != nullptr && current == PyGILState_GetThisThreadState();
-#endif
-}
+inline bool holds_gil() noexcept;
 }  // namespace detail
 
 /// Holds the GIL (an attached thread state) for the lifetime of this object. Any thread may create
@@ -86,12 +76,12 @@ class critical_section {
 /// For destructors that require the GIL: suspends a thread that does not hold it. Code of an
 /// extension that waits for the GIL of a finalized interpreter is unwound (see api), and the
 /// destructors of the arguments of its call then run without the GIL.
-inline void require_thread_state() {
-  if (PyGILState_Check() == 0) {
-    dlbridge::detail::suspend_thread();
-  }
-}
-
+void require_thread_state();
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/gil.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/gil.ipp>
+#endif

@@ -5,28 +5,16 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/api.hpp>
-#include <dlbridge/python/gil.hpp>
-#include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/python/ref.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-
 /// Releases one reference to an object, for a deleter. A pending exception stays pending. After
 /// finalization has begun, the function leaks the object on purpose, because a call of the
 /// interpreter may then hang or crash (spec 3.3).
 /// @par Thread and GIL
 /// Any thread, with or without the GIL.
-inline void release_object(PyObject* object) noexcept {
-  if (object == nullptr || !interpreter_alive()) {
-    return;
-  }
-  gil_hold const gil;
-  error_keeper const pending;
-  decref(object);
-}
+inline void release_object(PyObject* object) noexcept;
 
 /// Owns one reference to a Python object that keeps memory alive. Move-only.
 /// @par Thread and GIL
@@ -36,10 +24,7 @@ class object_owner {
   explicit object_owner(ref object) noexcept : object_(object.release()) {}
   object_owner(object_owner const&) = delete;
   object_owner(object_owner&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  object_owner& operator=(object_owner other) noexcept {
-    std::swap(object_, other.object_);
-    return *this;
-  }
+  object_owner& operator=(object_owner other) noexcept;
   ~object_owner() { release_object(object_); }
 
   /// Moves the reference to the result, and leaves this object empty. The caller holds the GIL.
@@ -48,7 +33,11 @@ class object_owner {
  private:
   PyObject* object_;
 };
-
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/object_owner.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/object_owner.ipp>
+#endif

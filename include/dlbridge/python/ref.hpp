@@ -8,10 +8,8 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/api.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-
 /// An owned reference, or an empty one. Move-only.
 /// @par Thread and GIL
 /// Every member except get, release and operator bool requires the GIL when the reference is not
@@ -56,26 +54,15 @@ class lazy_object {
   /// @param create returns the new object; or an empty reference, with an exception set.
   /// @return a borrowed reference; null, with the exception of create set, when it failed.
   template <class Create>
-  DLBRIDGE_INLINE PyObject* get(Create create) noexcept {
-    PyObject* const object = object_.load(std::memory_order_acquire);
-    return object != nullptr ? object : make(create);
-  }
+  DLBRIDGE_INLINE PyObject* get(Create create) noexcept;
 
  private:
   template <class Create>
-  DLBRIDGE_COLD PyObject* make(Create create) noexcept {
-    ref created = create();
-    PyObject* object = nullptr;
-    // Another thread may have created the object meanwhile; that one is then the result.
-    if (created && object_.compare_exchange_strong(object, created.get())) {
-      object = created.release();
-    }
-    return object;
-  }
+  DLBRIDGE_COLD PyObject* make(Create create) noexcept;
 
   std::atomic<PyObject*> object_{nullptr};
 };
-
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/ref.inl>

@@ -10,11 +10,8 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
-#include <dlbridge/runtime/detail/library.hpp>
-#include <dlbridge/stream_ref.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 struct cuda_block_copy;       // of cuda.h: CUDA_MEMCPY2D
 struct cuda_peer_block_copy;  // CUDA_MEMCPY3D_PEER
@@ -43,7 +40,7 @@ struct cuda_table : driver_source {
   /// Advice if the process has loaded the driver twice. No package contains a copy of it.
   static constexpr char const* advice_for_copies = nullptr;
 
-  DLBRIDGE_COLD explicit cuda_table(driver_source const& source) noexcept : driver_source(source) {}
+  DLBRIDGE_COLD explicit cuda_table(driver_source const& source) noexcept;
 
   template <class... Parameters>
   using f = driver_function<Parameters...>;
@@ -100,31 +97,15 @@ struct cuda_table : driver_source {
 
   /// @return the name of a result, such as "CUDA_ERROR_INVALID_VALUE", or null if the driver has
   ///   none
-  char const* error_name(driver_result result) const noexcept {
-    char const* text = nullptr;
-    return get_error_name && get_error_name(result, &text) == driver_success ? text : nullptr;
-  }
+  char const* error_name(driver_result result) const noexcept;
   /// @return the driver's description of a result, or null if the driver has none
-  char const* error_text(driver_result result) const noexcept {
-    char const* text = nullptr;
-    return get_error_string && get_error_string(result, &text) == driver_success ? text : nullptr;
-  }
+  char const* error_text(driver_result result) const noexcept;
   /// Does nothing: the CUDA driver does not store the last error.
   void clear_error() const noexcept {}
 };
 
 namespace detail {
-DLBRIDGE_LOCAL inline loaded_driver<cuda_table> const& cuda_driver() noexcept {
-#if defined(_WIN32)
-  static constexpr char const* files[] = {"nvcuda.dll"};
-#else
-  static constexpr char const* files[] = {"libcuda.so.1", "libcuda.so"};
-#endif
-  static constexpr library_names names{
-      "libcuda.so", files, sizeof files / sizeof files[0],
-      "Install NVIDIA's driver, or use memory that the CPU can access"};
-  return find_driver<cuda_table>(names);
-}
+DLBRIDGE_LOCAL loaded_driver<cuda_table> const& cuda_driver() noexcept;
 template <>
 constexpr runtime_kind runtime_of_table<cuda_table>() noexcept {
   return runtime_kind::cuda;
@@ -136,10 +117,7 @@ constexpr runtime_kind runtime_of_table<cuda_table>() noexcept {
 /// @return the functions of the driver, or null if there is no driver or no device.
 /// @par Thread and GIL
 /// Any thread.
-inline cuda_table const* cuda() noexcept {
-  auto const& driver = detail::cuda_driver();
-  return driver.status.ok() ? &driver.table : nullptr;
-}
+cuda_table const* cuda() noexcept;
 /// The reason why cuda() returns null.
 /// @return a report: runtime_missing, runtime_failed; ok() if cuda() does not return null.
 inline report const& cuda_status() noexcept { return detail::cuda_driver().status; }
@@ -149,28 +127,10 @@ inline report const& cuda_status() noexcept { return detail::cuda_driver().statu
 /// @param address the address, in host or device memory.
 /// @param[out] out the device: cuda with the driver's ordinal, cuda_host or cuda_managed.
 /// @return false if the driver has not allocated or registered the memory; out is then unchanged.
-inline bool try_locate(cuda_table const& driver, void const* address, device& out) noexcept {
-  auto const query = [&](auto* value, int attribute) {
-    return succeeds(driver, driver.pointer_get_attribute, value, attribute, address);
-  };
-  constexpr unsigned type_host = 1;
-  unsigned type = 0;
-  if (!query(&type, detail::attribute_memory_type)) {
-    return false;
-  }
-  unsigned is_managed = 0;
-  int ordinal = 0;
-  if (query(&is_managed, detail::attribute_is_managed) && is_managed != 0) {
-    out = device(kDLCUDAManaged, 0);
-  } else if (type == type_host) {
-    out = device(kDLCUDAHost, 0);
-  } else if (query(&ordinal, detail::attribute_device_ordinal)) {
-    out = device(kDLCUDA, ordinal);
-  } else {
-    return false;
-  }
-  return true;
-}
+bool try_locate(cuda_table const& driver, void const* address, device& out) noexcept;
 
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/runtime/cuda.ipp>
+#endif

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
@@ -14,8 +13,7 @@
 #include <dlbridge/runtime/detail/library.hpp>
 #include <dlbridge/stream_ref.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 /// The functions of the HIP runtime. Members have the names of cuda_table where they do the same.
 /// Handles and device addresses have the type void*; enumerators have the type int.
@@ -29,10 +27,7 @@ struct hip_table : driver_source {
       "The process has loaded two copies of ROCm's runtime, and neither knows the streams and the "
       "memory of the other: import the library that contains a copy before dlbridge uses a device";
 
-  DLBRIDGE_COLD explicit hip_table(driver_source const& source) noexcept
-      : driver_source(source),
-        error_name_(as_text(find("hipGetErrorName", false))),
-        error_text_(as_text(find("hipGetErrorString", false))) {}
+  DLBRIDGE_COLD explicit hip_table(driver_source const& source) noexcept;
 
   template <class... Parameters>
   using f = driver_function<Parameters...>;
@@ -71,63 +66,25 @@ struct hip_table : driver_source {
   f<void const*, std::size_t, int, int> advise{*this, "hipMemAdvise", presence::optional};
   f<> get_last_error{*this, "hipGetLastError", presence::optional};
 
-  char const* error_name(driver_result result) const noexcept {
-    return error_name_ != nullptr ? error_name_(result) : nullptr;
-  }
-  char const* error_text(driver_result result) const noexcept {
-    return error_text_ != nullptr ? error_text_(result) : nullptr;
-  }
+  char const* error_name(driver_result result) const noexcept;
+  char const* error_text(driver_result result) const noexcept;
   /// Clears the error of the last call on this thread, which HIP would return from the next
   /// hipGetLastError of other code.
-  void clear_error() const noexcept {
-    if (get_last_error) {
-      static_cast<void>(get_last_error());
-    }
-  }
+  void clear_error() const noexcept;
 
  private:
   using text_function = char const* (*)(driver_result);
-  static text_function as_text(any_function address) noexcept {
-    return reinterpret_cast<text_function>(address);
-  }
+  static text_function as_text(any_function address) noexcept;
 
   text_function error_name_;
   text_function error_text_;
 };
 
 namespace detail {
-DLBRIDGE_LOCAL inline loaded_driver<hip_table> const& hip_driver() noexcept {
-#if defined(_WIN32)
-  static constexpr char const* files[] = {"amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"};
-#else
-  static constexpr char const* files[] = {"libamdhip64.so.7", "libamdhip64.so.6",
-                                          "libamdhip64.so.5", "libamdhip64.so"};
-#endif
-  static constexpr library_names names{
-      "libamdhip64", files, sizeof files / sizeof files[0],
-      "Install ROCm's runtime, or use memory that the CPU can access"};
-  return find_driver<hip_table>(names);
-}
+DLBRIDGE_LOCAL loaded_driver<hip_table> const& hip_driver() noexcept;
 template <>
 constexpr runtime_kind runtime_of_table<hip_table>() noexcept {
   return runtime_kind::hip;
-}
-
-DLBRIDGE_LOCAL inline event_pool* hip_events() noexcept {
-  static event_pool events[max_devices];
-  return events;
-}
-
-// hipMemcpyKind. For managed memory it is hipMemcpyDefault, with which HIP decides by the address.
-inline int hip_copy_kind(memory_side from, memory_side to) noexcept {
-  constexpr int host_to_host = 0, host_to_device = 1, device_to_host = 2, device_to_device = 3;
-  constexpr int by_address = 4;
-  if (from == memory_side::managed || to == memory_side::managed) {
-    return by_address;
-  }
-  bool const from_device = from == memory_side::device;
-  return to == memory_side::device ? (from_device ? device_to_device : host_to_device)
-                                   : (from_device ? device_to_host : host_to_host);
 }
 }  // namespace detail
 
@@ -136,10 +93,7 @@ inline int hip_copy_kind(memory_side from, memory_side to) noexcept {
 /// @return the functions of the runtime, or null if there is no runtime or no device.
 /// @par Thread and GIL
 /// Any thread.
-inline hip_table const* hip() noexcept {
-  auto const& driver = detail::hip_driver();
-  return driver.status.ok() ? &driver.table : nullptr;
-}
+hip_table const* hip() noexcept;
 /// The reason why hip() returns null.
 /// @return a report: runtime_missing, runtime_failed; ok() if hip() does not return null.
 inline report const& hip_status() noexcept { return detail::hip_driver().status; }
@@ -161,27 +115,11 @@ class context_guard<hip_table> {
   report try_enter(stream_ref stream) noexcept { return try_enter_device(stream.device().id); }
   /// Enters a device.
   /// @return a report: runtime_failed.
-  DLBRIDGE_COLD report try_enter_device(int ordinal) noexcept {
-    leave();
-    report status = try_call(driver_, driver_.get_device, &previous_);
-    if (status.ok() && previous_ != ordinal) {
-      status = try_call(driver_, driver_.set_device, ordinal);
-      is_changed_ = status.ok();
-    }
-    context_ = status.ok() ? ordinal : -1;
-    return status;
-  }
+  DLBRIDGE_COLD report try_enter_device(int ordinal) noexcept;
   /// The same as try_enter_device.
   report try_enter_context(int ordinal) noexcept { return try_enter_device(ordinal); }
   /// Makes the previous device current again.
-  void leave() noexcept {
-    // A failed call may report the error of an earlier operation, so the guard tries again once.
-    if (is_changed_ && !succeeds(driver_, driver_.set_device, previous_)) {
-      static_cast<void>(succeeds(driver_, driver_.set_device, previous_));
-    }
-    is_changed_ = false;
-    context_ = -1;
-  }
+  void leave() noexcept;
 
   /// The ordinal of the device that the guard has entered, or -1.
   int context() const noexcept { return context_; }
@@ -192,9 +130,7 @@ class context_guard<hip_table> {
   /// The stream, whose device is all that a thread must know of it.
   stream_ref in_context(stream_ref stream) const noexcept { return stream; }
   /// The pool of events of the device, or null.
-  event_pool* events() const noexcept {
-    return context_ >= 0 && context_ < max_devices ? &detail::hip_events()[context_] : nullptr;
-  }
+  event_pool* events() const noexcept;
 
  private:
   hip_table const& driver_;
@@ -204,84 +140,38 @@ class context_guard<hip_table> {
 };
 
 /// The stream: HIP has no contexts, and the device of a default stream is that of the reference.
-inline stream_ref in_current_context(hip_table const&, stream_ref stream) noexcept {
-  return stream;
-}
+stream_ref in_current_context(hip_table const&, stream_ref stream) noexcept;
 
 namespace detail {
 // As for CUDA: only the null stream refers to the current device.
-inline event_pool* events_at_hand(hip_table const& driver, stream_ref consumer,
-                                  stream_ref producer) noexcept {
-  for (stream_ref const stream : {consumer, producer}) {
-    int current = -1;
-    if (is_default_stream(stream) &&
-        (!succeeds(driver, driver.get_device, &current) || current != stream.device().id)) {
-      return nullptr;
-    }
-  }
-  int const ordinal = producer.device().id;
-  return ordinal >= 0 && ordinal < max_devices ? &hip_events()[ordinal] : nullptr;
-}
+event_pool* events_at_hand(hip_table const& driver, stream_ref consumer,
+                           stream_ref producer) noexcept;
 }  // namespace detail
 
 /// Enqueues a copy on a stream of the current device.
 /// @return a report: as try_call.
-inline report try_copy(hip_table const& driver, block_copy const& copy, void* stream) noexcept {
-  int const kind = detail::hip_copy_kind(copy.from_side, copy.to_side);
-  if (copy.height == 1) {
-    return try_call(driver, driver.copy_async, copy.to, copy.from, copy.width, kind, stream);
-  }
-  return try_call(driver, driver.copy_block_async, copy.to, copy.to_pitch, copy.from,
-                  copy.from_pitch, copy.width, copy.height, kind, stream);
-}
+report try_copy(hip_table const& driver, block_copy const& copy, void* stream) noexcept;
 
 /// Enqueues a copy between the memories of two devices.
 /// @return a report: as try_call.
-inline report try_copy_peer(hip_table const& driver, void* to, int to_device, void const* from,
-                            int from_device, std::size_t bytes, void* stream) noexcept {
-  return try_call(driver, driver.copy_peer_async, to, to_device, from, from_device, bytes, stream);
-}
+report try_copy_peer(hip_table const& driver, void* to, int to_device, void const* from,
+                     int from_device, std::size_t bytes, void* stream) noexcept;
 
 /// Whether try_copy_peer_block needs one call for a block, and not one for each row.
 constexpr bool copies_peer_blocks(hip_table const&) noexcept { return false; }
 /// Enqueues a copy of rows between the memories of two devices. Releases of ROCm before 7 have no
 /// function for a block, so this function copies each row.
-inline report try_copy_peer_block(hip_table const& driver, block_copy const& copy, int to_device,
-                                  int from_device, void* stream) noexcept {
-  report status;
-  for (std::size_t i = 0; i < copy.height && status.ok(); ++i) {
-    status = try_copy_peer(driver, static_cast<char*>(copy.to) + i * copy.to_pitch, to_device,
-                           static_cast<char const*>(copy.from) + i * copy.from_pitch, from_device,
-                           copy.width, stream);
-  }
-  return status;
-}
+report try_copy_peer_block(hip_table const& driver, block_copy const& copy, int to_device,
+                           int from_device, void* stream) noexcept;
 
 /// Looks up the device of an address.
 /// @param out the device: rocm with the runtime's ordinal, or rocm_host. Managed memory is
 /// rocm_host, as DLPack has no device type for it (spec 1.3).
 /// @return false if the runtime did not allocate the memory. out is then unchanged.
-inline bool try_locate(hip_table const& driver, void const* address, device& out) noexcept {
-  auto const query = [&](auto* value, int attribute) {
-    return succeeds(driver, driver.pointer_get_attribute, value, attribute, address);
-  };
-  unsigned type = 0;
-  int version = 0;
-  if (!query(&type, detail::attribute_memory_type) ||
-      !succeeds(driver, driver.runtime_get_version, &version)) {
-    return false;
-  }
-  unsigned const type_host = version >= 60000000 ? 1 : 0;  // ROCm 6 changed the enumerators
-  unsigned is_managed = 0;
-  int ordinal = 0;
-  bool const is_host =
-      (query(&is_managed, detail::attribute_is_managed) && is_managed != 0) || type == type_host;
-  if (!is_host && !query(&ordinal, detail::attribute_device_ordinal)) {
-    return false;
-  }
-  out = is_host ? device(kDLROCMHost, 0) : device(kDLROCM, ordinal);
-  return true;
-}
+bool try_locate(hip_table const& driver, void const* address, device& out) noexcept;
 
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/runtime/hip.ipp>
+#endif

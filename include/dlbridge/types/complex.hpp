@@ -6,8 +6,7 @@
 
 #include <dlbridge/dtype.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
+DLBRIDGE_BEGIN_NAMESPACE
 
 // bits counts both parts (spec 1.4). The C++ standard defines that the real part comes first.
 template <>
@@ -19,5 +18,4 @@ struct dtype_traits<std::complex<double>> {
   static constexpr dtype value{kDLComplex, 128};
 };
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE

@@ -6,9 +6,7 @@
 #include <dlbridge/abi.hpp>
 #include <dlbridge/dtype.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
-
+DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 constexpr bool is_boolean(dtype t) noexcept { return t == dtype(kDLBool, 8); }
 constexpr bool is_integer(dtype t) noexcept {
@@ -44,5 +42,4 @@ constexpr bool converts_to(dtype from, dtype to) noexcept {
   return detail::is_floating(to);
 }
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE

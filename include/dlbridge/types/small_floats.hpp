@@ -4,34 +4,17 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/dtype.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI {
-
+DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
-inline std::uint32_t bits_of(float value) noexcept {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-inline float float_of(std::uint32_t bits) noexcept {
-  float value = 0;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
+std::uint32_t bits_of(float value) noexcept;
+float float_of(std::uint32_t bits) noexcept;
 constexpr std::uint32_t float_infinity = 0x7F800000;
-constexpr std::uint32_t float_sign = 0x80000000;
-
-// Removes the lowest `count` bits of a number below 2^31, rounded to the nearest even one.
-constexpr std::uint32_t round_off(std::uint32_t number, unsigned count) noexcept {
-  return (number + (std::uint32_t{1} << (count - 1)) - 1 + (number >> count & 1)) >> count;
-}
 
 // What a format has beside finite numbers.
 enum class special : std::uint8_t {
@@ -76,43 +59,9 @@ struct signed_format {
   static constexpr unsigned bits = 1 + ExponentBits + MantissaBits;
   using storage = std::conditional_t<bits == 8, std::uint8_t, std::uint16_t>;
 
-  static float decode(std::uint32_t number) noexcept {
-    std::uint32_t const exponent = (number & magnitudes) >> MantissaBits;
-    std::uint32_t const mantissa = number & ((1U << MantissaBits) - 1);
-    std::uint32_t const sign = (number & sign_bit) != 0 ? float_sign : 0;
-    if (exponent == 0) {
-      bool const is_nan = Special == special::fnuz && number == sign_bit;
-      float const unit = float_of((128 - Bias - MantissaBits) << 23);  // of subnormal numbers
-      return is_nan ? float_of(quiet_nan)
-                    : float_of(bits_of(static_cast<float>(mantissa) * unit) | sign);
-    }
-    bool const is_special = Special == special::ieee ? (number & magnitudes) >= infinity
-                            : Special == special::fn ? (number & magnitudes) == magnitudes
-                                                     : false;
-    return float_of((is_special ? float_infinity : (exponent + 127 - Bias) << 23) |
-                    mantissa << dropped | sign);
-  }
+  static float decode(std::uint32_t number) noexcept;
 
-  static std::uint32_t encode(float value) noexcept {
-    std::uint32_t const all = bits_of(value);
-    std::uint32_t const magnitude = all & ~float_sign;
-    std::uint32_t const sign = (all & float_sign) != 0 ? sign_bit : 0;
-    if (magnitude > float_infinity) {
-      return sign | limits::nan;
-    }
-    std::uint32_t number = 0;
-    if (magnitude >= (128 - Bias) << 23) {
-      number = round_off(magnitude - ((127 - Bias) << 23), dropped);
-    } else {  // the number is subnormal; that of a subnormal float is 0
-      std::uint32_t const shift = dropped + (128 - Bias) - (magnitude >> 23);
-      number = shift > 24 ? 0 : round_off((magnitude & 0x7FFFFF) | 0x800000, shift);
-    }
-    if (Special == special::fnuz) {
-      return number > magnitudes ? sign_bit : number == 0 ? 0 : sign | number;
-    }
-    constexpr std::uint32_t overflow = Special == special::ieee ? infinity : magnitudes;
-    return sign | (number < overflow ? number : overflow);
-  }
+  static std::uint32_t encode(float value) noexcept;
 
  private:
   static constexpr std::uint32_t sign_bit = limits::sign;
@@ -129,12 +78,7 @@ struct bfloat16_format {
   static constexpr unsigned bits = 16;
   using storage = std::uint16_t;
   static float decode(std::uint32_t number) noexcept { return float_of(number << 16); }
-  static std::uint32_t encode(float value) noexcept {
-    std::uint32_t const all = bits_of(value);
-    std::uint32_t const sign = (all & float_sign) >> 16;
-    return (all & ~float_sign) > float_infinity ? all >> 16 | 0x40
-                                                : sign | round_off(all & ~float_sign, 16);
-  }
+  static std::uint32_t encode(float value) noexcept;
 };
 
 // A power of two from 2^-127 to 2^127, without sign and without 0.
@@ -148,70 +92,18 @@ struct float8_e8m0fnu_format {
     static constexpr unsigned half = 126, epsilon = 127, nan = 0xFF, infinity = nan;
   };
   using storage = std::uint8_t;
-  static float decode(std::uint32_t number) noexcept {
-    return number == 0      ? float_of(0x00400000)
-           : number == 0xFF ? float_of(float_infinity | 0x400000)
-                            : float_of(number << 23);
-  }
+  static float decode(std::uint32_t number) noexcept;
   // As ml_dtypes and PyTorch do, a number half way between two powers of two is rounded up, and one
   // between 2^-127 and 2^-126 to 2^-126. A number of 0 and below becomes NaN.
-  static std::uint32_t encode(float value) noexcept {
-    std::uint32_t const all = bits_of(value);
-    return all == 0 || all >= float_infinity ? 0xFF
-           : all < 0x00800000                ? (all + 0x003FFFFF) >> 23
-                                             : (all + 0x00400000) >> 23;
-  }
+  static std::uint32_t encode(float value) noexcept;
 };
 
 // Converts a number to a float, rounded so that a second rounding, to fewer bits, has the result of
 // a single one: a float that is not exact has its lowest bit set.
 inline float to_odd_float(float value) noexcept { return value; }
-inline float to_odd_float(double value) noexcept {
-  std::uint64_t all = 0;
-  std::memcpy(&all, &value, sizeof all);
-  std::uint32_t const sign = static_cast<std::uint32_t>(all >> 32) & float_sign;
-  std::uint64_t const magnitude = all & ~(std::uint64_t{1} << 63);
-  if (magnitude > std::uint64_t{0x7FF} << 52) {
-    return float_of(sign | float_infinity | 0x400000);
-  }
-  std::uint64_t const exponent = magnitude >> 52;
-  if (exponent > 1023 + 127) {
-    bool const is_infinite = exponent == 0x7FF;
-    return float_of(sign | (is_infinite ? float_infinity : float_infinity - 1));
-  }
-  std::uint64_t number = 0;
-  unsigned dropped = 29;
-  if (exponent > 1023 - 127) {
-    number = magnitude - (std::uint64_t{1023 - 127} << 52);
-  } else {  // a subnormal float
-    std::uint64_t const shift = 1023 - 126 - exponent;
-    number = (magnitude & ((std::uint64_t{1} << 52) - 1)) | std::uint64_t{1} << 52;
-    dropped += static_cast<unsigned>(shift < 34 ? shift : 34);
-    if (magnitude == 0) {
-      number = 0;
-    }
-  }
-  bool const is_exact = (number & ((std::uint64_t{1} << dropped) - 1)) == 0;
-  return float_of(sign | static_cast<std::uint32_t>(number >> dropped) | (is_exact ? 0U : 1U));
-}
+float to_odd_float(double value) noexcept;
 template <class Integer, class = std::enable_if_t<std::is_integral_v<Integer>>>
-float to_odd_float(Integer value) noexcept {
-  bool is_negative = false;
-  if constexpr (std::is_signed_v<Integer>) {
-    is_negative = value < 0;
-  }
-  auto const same = static_cast<std::uint64_t>(value);
-  std::uint64_t number = is_negative ? 0 - same : same;
-  std::uint64_t lost = 0;
-  float unit = 1;
-  while (number >> 24 != 0) {
-    lost |= number & 1;
-    number >>= 1;
-    unit *= 2;
-  }
-  float const magnitude = static_cast<float>(number | lost) * unit;
-  return is_negative ? -magnitude : magnitude;
-}
+float to_odd_float(Integer value) noexcept;
 // Whether a type is an integer or a floating type of at most 64 bits. _Float16 and __bf16 are no
 // arithmetic types before C++23.
 template <class Number>
@@ -227,16 +119,7 @@ using widened =
 // Converts a number to an element whose type takes_numbers. A type of at most 16 bits may round the
 // float itself, as Eigen's half and _Float16 do.
 template <class To, class From>
-To converted_number(From number) noexcept {
-  if constexpr (!std::is_arithmetic_v<From>) {
-    return converted_number<To>(static_cast<float>(number));
-  } else if constexpr (!std::is_enum_v<To> && std::is_same_v<number_of<To>, float> &&
-                       sizeof(To) <= 2) {
-    return static_cast<To>(to_odd_float(static_cast<widened<From>>(number)));
-  } else {
-    return static_cast<To>(static_cast<number_of<To>>(number));
-  }
-}
+To converted_number(From number) noexcept;
 }  // namespace detail
 
 /// A number of 16 or 8 bits, for storage: float16, bfloat16, float8_e4m3fn and others. It converts
@@ -308,8 +191,7 @@ struct dtype_traits<__bf16> {
 };
 #endif
 
-}  // namespace DLBRIDGE_ABI
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
 
 namespace std {
 /// The limits of a small_float. In a format without infinity, infinity() is NaN.
@@ -349,3 +231,9 @@ class numeric_limits<dlbridge::small_float<Format>> : public numeric_limits<floa
   static constexpr number signaling_NaN() noexcept { return quiet_NaN(); }
 };
 }  // namespace std
+
+#include <dlbridge/types/small_floats.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/types/small_floats.ipp>
+#endif

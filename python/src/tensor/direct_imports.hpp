@@ -30,10 +30,8 @@
 #include "tensor/long_copy.hpp"
 #include "tensor/tensor_streams.hpp"
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
 // The keyword arguments of from_dlpack and as_tensor.
 struct import_arguments {
   import_request request{};
@@ -232,7 +230,5 @@ DLBRIDGE_INLINE ref import_directly(PyObject* object, import_request const& requ
   managed_tensor m = import_by_table(type, object, request.stream, done.ready);
   return m ? try_wrap_imported(std::move(m), done) : ref();
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace python::detail
+DLBRIDGE_END_NAMESPACE

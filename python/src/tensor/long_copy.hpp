@@ -14,10 +14,8 @@
 #include <dlbridge/python/gil.hpp>
 #include <dlbridge/tensor_view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
 /// Whether a copy of a tensor takes so long that other threads should run meanwhile. A shorter one
 /// takes less time than this thread may have to wait for the GIL afterwards.
 inline bool is_long_copy(tensor_view const& source) noexcept {
@@ -59,7 +57,5 @@ inline managed_tensor copy_without_gil(tensor_view const& source, layout order =
                                        struct_kind kind = struct_kind::versioned) {
   return is_long_copy(source) ? make_long_copy(source, order, kind) : copy_of(source, order, kind);
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace python::detail
+DLBRIDGE_END_NAMESPACE

@@ -24,10 +24,8 @@
 #include "sycl_queues.hpp"
 #include "tensor/tensor_attributes.hpp"
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
 // The object that owns the stream which stream= names, or null. Of a Tensor, that is the owner of
 // its stream: memory that kept the Tensor itself could be the memory that the Tensor keeps.
 DLBRIDGE_COLD inline PyObject* stream_owner(PyObject* named) noexcept {
@@ -43,10 +41,8 @@ DLBRIDGE_COLD inline void be_ready_on(tensor_object& self, stream_ref const& rea
   set_ready(self, ready, owner);
   record_lasting_stream(owning_tensor(self), ready, owner);
 }
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace python::detail
+DLBRIDGE_END_NAMESPACE
 
 namespace core DLBRIDGE_LOCAL {
 // synchronize()

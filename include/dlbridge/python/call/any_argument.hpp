@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <type_traits>
 #include <utility>
 
 #include <dlbridge/any_tensor.hpp>
@@ -12,16 +11,13 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/call/origin.hpp>
-#include <dlbridge/python/error.hpp>
-#include <dlbridge/python/gil.hpp>
 #include <dlbridge/python/object_owner.hpp>
 #include <dlbridge/python/ref.hpp>
 #include <dlbridge/stream_ref.hpp>
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/tensor_view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 template <class T, class Shape, class... Constraints>
 class argument;
@@ -74,41 +70,23 @@ class any_argument {
   /// @throws python_error with the exception of the library, when its allocator fails, and with
   /// ValueError, when no tensor has the extents
   /// @throws error null_data, when this object was moved from
-  any_argument empty_like(dlbridge::dtype type, dims const& extents) const {
-    return allocate(origin_, type, extents, detail::require_owner(tensor_).view().device());
-  }
+  any_argument empty_like(dlbridge::dtype type, dims const& extents) const;
   /// The same, with the extents of this tensor.
-  any_argument empty_like(dlbridge::dtype type) const {
-    tensor_view const own = detail::require_owner(tensor_).view();
-    return empty_like(type, dims::from(own.shape(), static_cast<std::size_t>(own.rank())));
-  }
+  any_argument empty_like(dlbridge::dtype type) const;
   /// The same, with the dtype and the extents of this tensor.
-  any_argument empty_like() const {
-    return empty_like(detail::require_owner(tensor_).view().dtype());
-  }
+  any_argument empty_like() const;
 
   /// Allocates a row-major tensor of a library. Acquires the GIL.
   /// @throws python_error as empty_like
   static any_argument allocate(python::origin const& from, dlbridge::dtype type,
-                               dims const& extents, dlbridge::device where) {
-    python::gil_hold const gil;
-    python::ref object;
-    managed_tensor memory = from.allocate(type, extents, where, object);
-    if (!memory) {
-      throw python::python_error();
-    }
-    return any_argument(std::move(memory), from, std::move(object));
-  }
+                               dims const& extents, dlbridge::device where);
 
   /// Releases the tensor to the caller without freeing it. The origin is dropped.
   [[nodiscard]] managed_tensor release() && noexcept { return std::move(tensor_); }
 
   /// Converts the tensor to a Python object of the origin's library, as argument::give.
   /// @return the object, or an empty ref with a Python exception set
-  [[nodiscard]] python::ref give(bool narrows = false) && noexcept {
-    python::ref object = object_.release();
-    return object ? std::move(object) : origin_.give(std::move(tensor_), narrows);
-  }
+  [[nodiscard]] python::ref give(bool narrows = false) && noexcept;
 
  private:
   template <class T, class Shape, class... Constraints>
@@ -133,5 +111,10 @@ decltype(auto) visit(any_argument const& tensor, Visitor&& visitor) {
   return detail::visit_types<void const>(tensor_view(tensor), visitor, List{});
 }
 
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/call/any_argument.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/call/any_argument.ipp>
+#endif

@@ -20,9 +20,7 @@
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/tensor_view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace detail {
 template <std::size_t>
 constexpr std::int64_t dynamic_extent_at = dynamic_extent;
@@ -227,5 +225,4 @@ class argument {
 template <class T, class Shape = dynamic_rank, class... Constraints>
 using convert = argument<T const, Shape, converted, Constraints...>;
 
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE

@@ -2,35 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <dlbridge/python/call/detail/refusals.hpp>
-#include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
-#include <dlbridge/python/detail/keywords.hpp>
-#include <dlbridge/python/error.hpp>
-#include <dlbridge/python/ref.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 namespace detail {
 // Loads an argument. False, with the TypeError of its refusal pending, if the object does not fit.
 template <class P>
 bool load_or_raise(tensor_argument<P>& argument, PyObject* object, char const* name,
-                   char const* function) noexcept {
-  static_assert(is_tensor_parameter<P> && !parameter<P>::borrows,
-                "dlbridge: cast imports owning tensors: tensor, argument, any_tensor, "
-                "managed_tensor. No call keeps a tensor_span valid");
-  if (!names::prepare()) {
-    return false;
-  }
-  if (argument.load(object) != load_result::refused) {
-    return true;
-  }
-  refusals reasons;
-  reasons.add_if_refused(argument, name, 0);
-  reasons.set_error(function);
-  return false;
-}
+                   char const* function) noexcept;
 }  // namespace detail
 
 /// Imports the tensor of a Python object in a function that is written in Cython or against the C
@@ -47,15 +27,8 @@ bool load_or_raise(tensor_argument<P>& argument, PyObject* object, char const* n
 /// @par Thread and GIL
 /// The caller holds the GIL.
 template <class P>
-P cast(PyObject* object, char const* name = nullptr, char const* function = nullptr) {
-  ref const kept = ref::borrow(object);  // the producer may remove it from where it is stored
-  tensor_argument<P> argument;
-  if (!detail::load_or_raise(argument, object, name, function)) {
-    throw python_error();
-  }
-  return argument.extract();
-}
-
+P cast(PyObject* object, char const* name = nullptr, char const* function = nullptr);
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/call/cast.inl>

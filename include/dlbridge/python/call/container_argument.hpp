@@ -10,10 +10,8 @@
 #include <dlbridge/python/call/detail/element_refusal.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-
 /// One argument of one call that is a container of tensors, with the members of tensor_argument
 /// that a call needs. Its elements are borrowed or owned as parameters of their type are.
 /// @tparam P the container: see is_container
@@ -70,17 +68,9 @@ PyObject* first_in(Other&) noexcept {
 
 /// @return the first tensor among the arguments of a call and their elements, borrowed, or null
 template <class... Arguments>
-PyObject* first_tensor_in(std::tuple<Arguments...>& arguments) noexcept {
-  return std::apply(
-      [](auto&... each) {
-        PyObject* first = nullptr;
-        static_cast<void>(((first = first_in(each), first == nullptr) && ...));
-        return first;
-      },
-      arguments);
-}
+PyObject* first_tensor_in(std::tuple<Arguments...>& arguments) noexcept;
 }  // namespace detail
-
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/call/container_argument.inl>

@@ -9,15 +9,9 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/call/detail/class_operations.hpp>
-#include <dlbridge/python/detail/keywords.hpp>
-#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
-#include <dlbridge/python/export/type_exchange_table.hpp>
-#include <dlbridge/python/ref.hpp>
-#include <dlbridge/python/tensor/tensor_type.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 namespace detail {
 // Adds __dlpack__, __dlpack_device__, the exchange table and, unless the class has them, __array__
@@ -25,36 +19,7 @@ namespace detail {
 // Operations: class_operations
 // docs: of the four methods, in the form that the stub generator of the class reads
 template <class Operations>
-DLBRIDGE_LOCAL bool add_dlpack(PyTypeObject* type, char const* const (&docs)[4]) noexcept {
-  static PyMethodDef methods[] = {
-      {"__dlpack__", method(&Operations::dlpack), METH_FASTCALL | METH_KEYWORDS, docs[0]},
-      {"__dlpack_device__", &Operations::dlpack_device, METH_NOARGS, docs[1]},
-      {"__array__", method(&array_of_producer), METH_VARARGS | METH_KEYWORDS, docs[2]},
-      {"__iter__", method(&iterate_producer), METH_NOARGS, docs[3]}};
-  if (!names::prepare()) {
-    return false;
-  }
-  auto* const object = reinterpret_cast<PyObject*>(type);
-  for (PyMethodDef& each : methods) {
-    if (&each >= &methods[2] && optional_attribute(object, each.ml_name)) {
-      continue;  // that of the author
-    }
-    ref const added =
-        PyErr_Occurred() == nullptr ? ref::steal(api<PyDescr_NewMethod>(type, &each)) : ref();
-    if (!added || api<PyObject_SetAttrString>(object, each.ml_name, added.get()) != 0) {
-      return false;
-    }
-  }
-  if (Operations::refuses_ufuncs &&
-      api<PyObject_SetAttrString>(object, "__array_ufunc__", Py_None) != 0) {
-    return false;
-  }
-#if DLBRIDGE_DLPACK_AT_LEAST(2)
-  return python::add_exchange_table<Operations>(type);
-#else
-  return true;
-#endif
-}
+DLBRIDGE_LOCAL bool add_dlpack(PyTypeObject* type, char const* const (&docs)[4]) noexcept;
 // The docstrings with the signature that inspect.signature reads, as nanobind's stubgen does.
 constexpr char const* docs_to_inspect[] = {
     ("__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
@@ -73,13 +38,7 @@ struct object_functions {
     return Get(self);
   }
   template <class T>
-  static PyObject* make(T value) {
-    PyObject* const object = Make(std::move(value));
-    if (object == nullptr) {
-      throw python_error();
-    }
-    return object;
-  }
+  static PyObject* make(T value);
   static void translate() noexcept { set_standard_error_thrown(); }
 };
 }  // namespace detail
@@ -119,10 +78,12 @@ void def_dlpack(PyTypeObject* type, [[maybe_unused]] Options... options) {
 
 /// The slot that gives a class with def_dlpack the buffer protocol: memoryview(x), for
 /// PyType_FromSpec, and for nanobind in nb::type_slots. The CPU must be able to read the memory.
-inline PyType_Slot buffer_slot() noexcept {
-  return {Py_bf_getbuffer, reinterpret_cast<void*>(&detail::buffer_of_producer)};
-}
-
+PyType_Slot buffer_slot() noexcept;
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/call/def_dlpack.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/call/def_dlpack.ipp>
+#endif

@@ -7,7 +7,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <dlbridge/copy.hpp>
 #include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/detail/literal_text.hpp>
@@ -15,15 +14,11 @@
 #include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>
-#include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
-#include <dlbridge/python/import/detail/type_cache.hpp>
-#include <dlbridge/requirement.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 /// A tag of or_other: a Python number, and lists, tuples and ranges of numbers at any depth. Their
 /// values are copied to a new tensor with the dtype of the parameter. For elements `T const`, of
@@ -66,31 +61,9 @@ struct other_kind<P, numbers> {
   static constexpr char const* text = ", a number, a list of numbers";
   static constexpr char const* last_text = ", a number, or a list of numbers";
 
-  static constexpr bool require_elements() noexcept {
-    static_assert(std::is_void_v<number_of<P>> || std::is_const_v<typename element_of<P>::type>,
-                  "dlbridge: or_other<P, numbers> reads its elements, as what a function wrote to "
-                  "the copy of a list would be lost. Write T const");
-    static_assert(std::is_void_v<number_of<P>> || is_scalar<number_of<P>>,
-                  "dlbridge: or_other<P, numbers> has elements of bool, an integer, float or "
-                  "double");
-    return true;
-  }
+  static constexpr bool require_elements() noexcept;
   static bool accepts(PyObject* object) noexcept { return is_list(object) || is_number(object); }
-  static managed_tensor read(PyObject* object) noexcept {
-    // Not in or_other: Clang prints further errors for a function with an invalid parameter type.
-    static_assert(!std::is_void_v<number_of<P>>,
-                  "dlbridge: or_other<P, numbers> copies numbers to elements of P. Write a P with "
-                  "an element type");
-    constexpr number_type read_as = number_type_of<std::conditional_t<fits, number_of<P>, float>>();
-    managed_tensor result = number_reader(read_as).read(object);
-    if constexpr (parameter<P>::required().order == layout::column_major) {
-      managed_tensor const rows = std::move(result);
-      if (rows) {
-        guarded([&] { result = copy_of(rows.view(), layout::column_major); });
-      }
-    }
-    return result;
-  }
+  static managed_tensor read(PyObject* object) noexcept;
 };
 
 template <class P>
@@ -150,17 +123,8 @@ template <class P, class... Kinds>
 struct other_parameter<P, std::tuple<Kinds...>> : parameter<P> {
   static constexpr bool takes_others = true;
 
-  static bool is_other(PyObject* object) noexcept {
-    return (other_kind<P, Kinds>::accepts(object) || ...) &&
-           type_cache::get(Py_TYPE(object)).dlpack == nullptr;
-  }
-  static managed_tensor import_other(PyObject* object) noexcept {
-    managed_tensor result;
-    static_cast<void>(((other_kind<P, Kinds>::accepts(object) &&
-                        (result = other_kind<P, Kinds>::read(object), true)) ||
-                       ...));
-    return result;
-  }
+  static bool is_other(PyObject* object) noexcept;
+  static managed_tensor import_other(PyObject* object) noexcept;
 
   template <class Text>
   static constexpr void append_other_types(Text& text) noexcept {
@@ -188,7 +152,7 @@ struct parameter<or_other<P, Kinds...>>
     return or_other<P, Kinds...>(parameter<P>::make(from, object));
   }
 };
-
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/call/or_other.inl>

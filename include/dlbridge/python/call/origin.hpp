@@ -3,34 +3,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <utility>
 
 #include <dlbridge/array_traits.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/exchange_table.hpp>
-#include <dlbridge/host_memory.hpp>
 #include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/call/detail/path_to_library.hpp>
-#include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/dlpack_import.hpp>
-#include <dlbridge/python/import/detail/type_cache.hpp>
-#include <dlbridge/python/import/detail/work_stream.hpp>
 #include <dlbridge/python/object_owner.hpp>
-#include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/python/ref.hpp>
 #include <dlbridge/stream_ref.hpp>
-#include <dlbridge/tensor_view.hpp>
-#include <dlbridge/validate.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-
 /// The library that an argument came from. An origin owns a reference to the argument's object.
 /// @par Thread and GIL
 /// The caller of give(), allocate(), stream() and the copy operations holds the GIL. Any thread may
@@ -40,10 +26,7 @@ class origin {
   explicit origin(PyObject* object) noexcept : object_(object) { Py_INCREF(object); }
   origin(origin&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
   origin(origin const& other) noexcept : object_(other.object_) { Py_XINCREF(object_); }
-  origin& operator=(origin other) noexcept {
-    std::swap(object_, other.object_);
-    return *this;
-  }
+  origin& operator=(origin other) noexcept;
   ~origin() { release_object(object_); }
 
   PyObject* object() const noexcept { return object_; }
@@ -57,23 +40,7 @@ class origin {
   /// @return the object, or an empty ref with a Python exception set
   /// @par Ownership
   /// Takes m; on failure m is freed.
-  ref give(managed_tensor m, bool narrows = false) const noexcept {
-    detail::path_to_library const path =
-        object_ != nullptr ? detail::export_path_of(object_) : detail::path_to_library();
-    if (PyErr_Occurred() != nullptr) {
-      error_keeper const pending;
-      m = managed_tensor();
-      return ref();
-    }
-    if (!detail::accept_strides(path.is_torch(), m)) {
-      return ref();
-    }
-    if (path.table) {
-      return detail::give_by_table(path.table, std::move(m));
-    }
-    return path.function ? detail::give_by_function(path, std::move(m), {std::nullopt, narrows})
-                         : give_own(std::move(m));
-  }
+  ref give(managed_tensor m, bool narrows = false) const noexcept;
 
   /// Allocates a row-major tensor by the library's allocator, or host memory of this library where
   /// the library has none.
@@ -82,92 +49,24 @@ class origin {
   /// @param where the device
   /// @param object receives the library's array that owns the memory, if the allocator returned one
   /// @return the tensor, or an empty one with a Python exception set
-  managed_tensor allocate(dtype type, dims const& shape, device where, ref& object) const noexcept {
-    managed_tensor result;
-    if (object_ == nullptr) {
-      set_error(dlbridge::detail::empty_owner());
-      return result;
-    }
-    detail::path_to_library const path = detail::export_path_of(object_);
-    if (PyErr_Occurred() != nullptr) {
-      return result;
-    }
-    // Allocators read the extents unchecked.
-    if (report const why = dlbridge::detail::check_extents(shape.size(), shape.data()); !why.ok()) {
-      set_error(why);
-      return result;
-    }
-    if (path.table && path.table.can_allocate()) {
-      DLTensor prototype{};
-      prototype.dtype = type.abi();
-      prototype.device = where.abi();
-      prototype.ndim = shape.size();
-      prototype.shape = const_cast<std::int64_t*>(shape.data());
-      report why;
-      result = path.table.try_allocate(prototype, why);
-      if (!why.ok()) {
-        library_row const* const row = detail::find_library(Py_TYPE(object_));
-        why.expected.append(", of ").append(name_of(type).c_str()).append(" for ");
-        why.expected.append(row != nullptr ? row->root : Py_TYPE(object_)->tp_name);
-        set_error(why);
-      }
-    } else if (path.row != nullptr && path.row->empty != nullptr) {
-      if (detail::numpy_arrays const* const arrays = path.arrays()) {
-        result = arrays->allocate(type, shape, object);
-      }
-      if (!result && PyErr_Occurred() == nullptr) {
-        result = make_empty(*path.row, type, shape, object);
-      }
-    } else if (!is_host_accessible(where)) {
-      report r = refusal(errc::device_mismatch, "an allocator for ", Py_TYPE(object_)->tp_name,
-                         "For the author: take the result as an argument of its own");
-      append_name(r.expected, where);
-      set_error(r);
-    } else {
-      guarded([&] { result = build_empty(type, shape); });
-    }
-    return result;
-  }
+  managed_tensor allocate(dtype type, dims const& shape, device where, ref& object) const noexcept;
 
   /// @return the stream that the library currently uses on a device, as work_stream_of finds it;
   /// the device's default stream where the library reports none
   /// @throws python_error after an exception such as KeyboardInterrupt
-  stream_ref stream(device where) const {
-    if (runtime_of(where) == runtime_kind::none || object_ == nullptr) {
-      return stream_ref::default_of(where);
-    }
-    stream_ref const result =
-        work_stream_of(object_, type_cache::get_copy(Py_TYPE(object_)).exchange, where);
-    if (PyErr_Occurred() != nullptr) {
-      throw python_error();
-    }
-    return result;
-  }
+  stream_ref stream(device where) const;
 
  private:
   managed_tensor make_empty(library_row const& row, dtype type, dims const& shape,
-                            ref& object) const noexcept {
-    ref const function = detail::import_function(row.module, row.empty);
-    ref const extents = function ? ref::steal(api<PyTuple_New>(shape.size())) : ref();
-    for (int i = 0; extents && i < shape.size(); ++i) {
-      PyObject* const extent = PyLong_FromLongLong(shape[i]);
-      if (extent == nullptr) {
-        return managed_tensor();
-      }
-      PyTuple_SET_ITEM(extents.get(), i, extent);
-    }
-    ref const name = extents ? ref::steal(api<PyUnicode_FromString>(name_of(type).c_str())) : ref();
-    if (!name) {
-      return managed_tensor();
-    }
-    object = ref::steal(
-        api<PyObject_CallFunctionObjArgs>(function.get(), extents.get(), name.get(), nullptr));
-    return object ? detail::import_producer(object.get()) : managed_tensor();
-  }
+                            ref& object) const noexcept;
 
   PyObject* object_;
 };
-
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/call/origin.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/call/origin.ipp>
+#endif

@@ -4,14 +4,12 @@
 
 #include <optional>
 #include <type_traits>
-#include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/any_tensor.hpp>
 #include <dlbridge/convert.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/managed_tensor.hpp>
-#include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/any_argument.hpp>
 #include <dlbridge/python/call/argument.hpp>
 #include <dlbridge/python/call/origin.hpp>
@@ -20,10 +18,8 @@
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/tensor_view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-
 /// The properties of a parameter type. The primary template describes the types that are not
 /// tensors. Each tensor type has a specialization with these members:
 /// - is_tensor: true
@@ -109,21 +105,15 @@ struct parameter<argument<T, Shape, Constraints...>>
 };
 template <>
 struct parameter<any_tensor> : detail::untyped_parameter {
-  static any_tensor make(imported_tensor& from, PyObject* object) noexcept {
-    return any_tensor(from.take_to_keep(object));
-  }
+  static any_tensor make(imported_tensor& from, PyObject* object) noexcept;
 };
 template <>
 struct parameter<managed_tensor> : detail::untyped_parameter {
-  static managed_tensor make(imported_tensor& from, PyObject*) noexcept {
-    return std::move(from.owned());
-  }
+  static managed_tensor make(imported_tensor& from, PyObject*) noexcept;
 };
 template <>
 struct parameter<any_argument> : detail::untyped_parameter {
-  static any_argument make(imported_tensor& from, PyObject* object) noexcept {
-    return any_argument(from.take_to_keep(object), origin(object));
-  }
+  static any_argument make(imported_tensor& from, PyObject* object) noexcept;
 };
 template <class P>
 struct parameter<std::optional<P>> : parameter<P> {
@@ -132,7 +122,9 @@ struct parameter<std::optional<P>> : parameter<P> {
 
 template <class P>
 constexpr bool is_tensor_parameter = parameter<P>::is_tensor;
-
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/call/parameter.ipp>
+#endif

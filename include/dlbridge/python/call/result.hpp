@@ -4,32 +4,21 @@
 #pragma once
 
 #include <optional>
-#include <type_traits>
-#include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/call/any_argument.hpp>
 #include <dlbridge/python/call/argument.hpp>
-#include <dlbridge/python/call/detail/path_to_library.hpp>
-#include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/returns.hpp>
 #include <dlbridge/python/ref.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 namespace detail {
 // Whether an extra argument of def is dlbridge's, so that the binding library does not receive it.
 template <class Extra>
-constexpr bool is_own_extra() noexcept {
-  static_assert(!std::is_same_v<Extra, library>,
-                "dlbridge: a library is no extra argument of def. Write dlbridge::returns{...} "
-                "with it, such as dlbridge::returns{dlbridge::library::numpy}");
-  return std::is_same_v<Extra, returns> || std::is_same_v<Extra, library>;
-}
+constexpr bool is_own_extra() noexcept;
 
 template <class T>
 struct result_kind {
@@ -49,13 +38,7 @@ struct result_kind<any_argument> {
 
 // The tensor of a result, which is a managed_tensor, or an object that owns one.
 template <class Tensor>
-managed_tensor release(Tensor&& t) noexcept {
-  if constexpr (std::is_base_of_v<managed_tensor, std::decay_t<Tensor>>) {
-    return std::forward<Tensor>(t);
-  } else {
-    return std::forward<Tensor>(t).release();
-  }
-}
+managed_tensor release(Tensor&& t) noexcept;
 }  // namespace detail
 
 /// Whether T is an owning tensor type, which a function may return by value.
@@ -74,30 +57,11 @@ constexpr bool is_result = detail::result_kind<T>::is_tensor;
 /// @par Thread and GIL
 /// The caller holds the GIL.
 template <class Result>
-ref give_result(Result&& result, PyObject* first_argument = nullptr, returns as = {}) noexcept {
-  using type = std::decay_t<Result>;
-  static_assert(
-      !std::is_lvalue_reference_v<Result>,
-      "dlbridge: a tensor is returned by value. Take it by value, and return std::move of it");
-  if constexpr (std::is_lvalue_reference_v<Result>) {
-    return ref();  // only the assertion is printed
-  } else if (as.which) {
-    return give_as(*as.which, detail::release(std::forward<Result>(result)), as.narrows);
-  } else if constexpr (detail::result_kind<type>::has_origin) {
-    return std::forward<Result>(result).give(as.narrows);
-  } else {
-    managed_tensor m = detail::release(std::forward<Result>(result));
-    return first_argument != nullptr ? origin(first_argument).give(std::move(m), as.narrows)
-                                     : give_own(std::move(m));
-  }
-}
+ref give_result(Result&& result, PyObject* first_argument = nullptr, returns as = {}) noexcept;
 template <class Result>
 ref give_result(std::optional<Result>&& result, PyObject* first_argument = nullptr,
-                returns as = {}) noexcept {
-  return result ? python::give_result(std::move(*result), first_argument, as)
-                : ref::borrow(Py_None);
-}
-
+                returns as = {}) noexcept;
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/call/result.inl>

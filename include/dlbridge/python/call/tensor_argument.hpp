@@ -2,22 +2,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-
 #include <dlbridge/abi.hpp>
 #include <dlbridge/check.hpp>
 #include <dlbridge/convert.hpp>
 #include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/detail/tensor_argument_base.hpp>
 #include <dlbridge/python/call/parameter.hpp>
-#include <dlbridge/python/import/detail/imported_tensor.hpp>
 #include <dlbridge/tensor.hpp>
 #include <dlbridge/tensor_view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-
 /// Whether an argument was loaded, and whether Python code may have run meanwhile. The bitwise and
 /// of the results of all arguments is the result of the call.
 enum class load_result : unsigned {
@@ -46,15 +41,7 @@ class tensor_argument : public tensor_argument_base {
   /// @param how whether the tensor may be converted, if the parameter converts: binding libraries
   /// try several overloads without conversions first; and whether overloads share the import
   /// @return refused if the tensor does not fit. No exception is pending afterwards.
-  DLBRIDGE_INLINE load_result load(PyObject* object, load_options how = {}) noexcept {
-    object_ = object;
-    if (traits::mode != import_mode::own && own_.try_borrow_fast(object, checked())) {
-      return load_result::fast;
-    }
-    return !import_and_check(how) ? load_result::refused
-           : is_read_directly()   ? load_result::fast
-                                  : load_result::after_python;
-  }
+  DLBRIDGE_INLINE load_result load(PyObject* object, load_options how = {}) noexcept;
 
   /// Reads the object once more: borrows a lent tensor again, and compares an owned one. A caller
   /// does so when the import of a later argument may have run Python code, which may have changed
@@ -71,23 +58,11 @@ class tensor_argument : public tensor_argument_base {
   /// @pre load succeeded
   /// @param runs_python is set if so
   /// @return whether the tensor fits; if not, exception() or reason() states why
-  bool claim(bool& runs_python) noexcept {
-    if (!is_taken()) {
-      return true;
-    }
-    runs_python = true;
-    return import_alone(traits::mode, need.where) && accepts(own_.view());
-  }
+  bool claim(bool& runs_python) noexcept;
 
   /// Returns the C++ parameter, and moves the tensor into it if P owns its tensor.
   /// @pre load succeeded; extract has not been called before
-  P extract() noexcept {
-    if constexpr (traits::optional) {
-      return object_ == Py_None ? P() : P(traits::make(imported(), object_));
-    } else {
-      return traits::make(imported(), object_);
-    }
-  }
+  P extract() noexcept;
 
   /// @return whether the argument was loaded, and is a tensor
   bool is_tensor() const noexcept { return object_ != nullptr && !is_none(); }
@@ -113,13 +88,7 @@ class tensor_argument : public tensor_argument_base {
  private:
   // need, without extents that accept every value. Compilers do not fold the fields of a static
   // object in time to compare several of them by one instruction.
-  DLBRIDGE_INLINE static requirement checked() noexcept {
-    constexpr std::int64_t const* extents =
-        dlbridge::detail::without_free_extents(traits::required()).extents;
-    requirement result = traits::required();
-    result.extents = extents;
-    return result;
-  }
+  DLBRIDGE_INLINE static requirement checked() noexcept;
 
   bool is_none() const noexcept { return traits::optional && object_ == Py_None; }
 
@@ -128,37 +97,11 @@ class tensor_argument : public tensor_argument_base {
     return meets(view, checked()) && !(writes_to_object && view.is_copied());
   }
 
-  DLBRIDGE_NOINLINE bool import_and_check(load_options how) noexcept {
-    if (is_none()) {
-      return true;
-    }
-    if (!import_argument(how.shared)) {
-      return false;
-    }
-    if constexpr (traits::required().converts) {
-      if (how.convert && !accepts(imported().view())) {
-        return convert_in(need, &traits::convert);
-      }
-    }
-    return accepts(imported().view());
-  }
+  DLBRIDGE_NOINLINE bool import_and_check(load_options how) noexcept;
 
-  bool import_argument(bool shared) noexcept {
-    if constexpr (traits::takes_others) {
-      if (traits::is_other(object_)) {
-        return take(traits::import_other(object_));
-      }
-    }
-    bool const is_imported = import_in(traits::mode, need.where, shared);
-    if constexpr (traits::takes_others) {
-      if (!is_imported) {
-        this->name_others(traits::other_names.data);
-      }
-    }
-    return is_imported && (!need.writable || may_write_in());
-  }
+  bool import_argument(bool shared) noexcept;
 };
-
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/call/tensor_argument.inl>

@@ -7,7 +7,6 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/array_traits.hpp>
-#include <dlbridge/detail/copy_plainly.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed_tensor.hpp>
@@ -17,10 +16,8 @@
 #include <dlbridge/tensor_view.hpp>
 #include <dlbridge/version.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-
 /// A copy to another device, or to new memory of the same kind.
 struct move_request {
   shared_tensor const& owner;  ///< shares the ownership of the source
@@ -69,97 +66,45 @@ struct device_operations {
   /// the other: most extensions make no such copies, and need not compile the kernels.
   managed_tensor (*copy_host)(tensor_view const& source, struct_kind kind) = nullptr;
 
-  DLBRIDGE_LOCAL static device_operations& get() noexcept {
-    static device_operations operations;
-    return operations;
-  }
+  DLBRIDGE_LOCAL static device_operations& get() noexcept;
 };
 
 namespace detail {
 // A row-major copy of host-accessible memory. Throws.
-inline managed_tensor copy_on_host(tensor_view const& view, struct_kind kind) {
-  auto* const operation = device_operations::get().copy_host;
-  return operation != nullptr ? operation(view, kind) : dlbridge::detail::copy_plainly(view, kind);
-}
+managed_tensor copy_on_host(tensor_view const& view, struct_kind kind);
 
 // Whether a tensor on device `actual` satisfies a request for device `requested`. The ordinal of
 // memory that the CPU can access does not matter, because libraries number such memory differently:
 // managed memory has ordinal 0 or the ordinal of a GPU (spec 1.3).
-inline bool is_on_device(device actual, device requested) noexcept {
-  return actual.type == requested.type && (actual.id == requested.id || is_host_accessible(actual));
-}
+bool is_on_device(device actual, device requested) noexcept;
 
 // The device that a caller requests: the CPU under every ordinal, since it is one memory space.
-inline device destination(device requested) noexcept {
-  return requested.type == kDLCPU ? cpu : requested;
-}
+device destination(device requested) noexcept;
 // The same for a tensor, which keeps its device where that satisfies the request.
-inline device destination(device requested, device own) noexcept {
-  return requested != cpu && is_on_device(own, requested) ? own : destination(requested);
-}
+device destination(device requested, device own) noexcept;
 
-DLBRIDGE_COLD inline report no_device_operations(device where) noexcept {
-  report r = refusal(errc::runtime_missing, "a module that works with the streams of ", "",
-                     "Its author calls dlbridge::use_devices() where the module is made; until "
-                     "then pass stream=-1 and order the streams yourself");
-  append_name(r.expected, where);
-  r.got.append("one that does not");
-  return r;
-}
-DLBRIDGE_COLD inline report cannot_reach(device from, device to) noexcept {
-  report r = refusal(errc::device_mismatch, "", name_of(from).c_str(),
-                     "The producer did not move it; move it with its own library first");
-  append_name(r.expected, to);
-  return r;
-}
+DLBRIDGE_COLD report no_device_operations(device where) noexcept;
+DLBRIDGE_COLD report cannot_reach(device from, device to) noexcept;
 // What copy=False refuses.
-DLBRIDGE_COLD inline report forbidden_move(device where, device target) noexcept {
-  report why =
-      refusal(errc::copy_forbidden, "no copy", "", "Leave copy= out if a copy is acceptable");
-  append_name(append_name(why.got.append("one from "), where).append(" to "), target);
-  return why;
-}
+DLBRIDGE_COLD report forbidden_move(device where, device target) noexcept;
 }  // namespace detail
 
 /// Makes the consumer's stream wait for the producer's, unless they are one stream or the
 /// producer's device has none.
 /// @return a report: as dlbridge::try_order_after; runtime_missing (the module did not call
 ///   use_devices).
-DLBRIDGE_COLD inline report try_order_after(stream_ref consumer, stream_ref producer) noexcept {
-  if (consumer == producer || runtime_of(producer.device()) == runtime_kind::none) {
-    return report{};
-  }
-  auto* const operation = device_operations::get().order_after;
-  return operation != nullptr ? operation(consumer, producer)
-                              : detail::no_device_operations(producer.device());
-}
+DLBRIDGE_COLD report try_order_after(stream_ref consumer, stream_ref producer) noexcept;
 /// The same with an exception.
 /// @throws error as try_order_after reports.
-DLBRIDGE_COLD inline void order_after(stream_ref consumer, stream_ref producer) {
-  report const why = python::try_order_after(consumer, producer);
-  if (!why.ok()) {
-    raise(why);
-  }
-}
+DLBRIDGE_COLD void order_after(stream_ref consumer, stream_ref producer);
 
 /// Makes the host wait for the work that is enqueued on a stream of a device with streams.
 /// @return a report: as dlbridge::try_host_wait; runtime_missing (the module did not call
 ///   use_devices).
-DLBRIDGE_COLD inline report try_host_wait(stream_ref stream) noexcept {
-  auto* const operation = device_operations::get().host_wait;
-  return operation != nullptr ? operation(stream) : detail::no_device_operations(stream.device());
-}
+DLBRIDGE_COLD report try_host_wait(stream_ref stream) noexcept;
 /// The same with an exception. Returns at once on a device without streams.
 /// @throws error as try_host_wait reports.
-inline void host_wait(stream_ref stream) {
-  if (runtime_of(stream.device()) == runtime_kind::none) {
-    return;
-  }
-  report const why = python::try_host_wait(stream);
-  if (!why.ok()) {
-    raise(why);
-  }
-}
+void host_wait(stream_ref stream);
 
 /// Makes the device of a stream current on this thread, as a producer's `__dlpack__` expects it
 /// (spec 4.6), until leave() or the destructor, which the same thread calls. Without use_devices(),
@@ -173,18 +118,8 @@ class current_device {
   current_device& operator=(current_device const&) = delete;
   ~current_device() { leave(); }
 
-  DLBRIDGE_COLD void enter(stream_ref stream) noexcept {
-    leave();
-    if (device_operations::get().enter != nullptr &&
-        runtime_of(stream.device()) != runtime_kind::none) {
-      leave_ = device_operations::get().enter(stream, room_);
-    }
-  }
-  void leave() noexcept {
-    if (leave_ != nullptr) {
-      std::exchange(leave_, nullptr)(room_);
-    }
-  }
+  DLBRIDGE_COLD void enter(stream_ref stream) noexcept;
+  void leave() noexcept;
 
  private:
   void (*leave_)(void*) = nullptr;
@@ -193,54 +128,35 @@ class current_device {
 
 /// The stream for use by any thread later, as dlbridge::in_current_context. Without use_devices()
 /// the stream itself, since the module then orders no streams.
-inline stream_ref in_current_context(stream_ref stream) noexcept {
-  auto* const operation = device_operations::get().in_current_context;
-  return operation != nullptr ? operation(stream) : stream;
-}
+stream_ref in_current_context(stream_ref stream) noexcept;
 
 /// Records a stream whose work may use the memory of a tensor until it is freed, if a move of this
 /// module allocated the memory, and the stream exists as long as the memory: a default stream, or
 /// one whose owner is passed. The handle of another stream may be destroyed by then.
-inline void record_lasting_stream(managed_tensor const& tensor, stream_ref stream,
-                                  PyObject* stream_object = nullptr) noexcept {
-  auto* const operation = device_operations::get().record_stream;
-  bool const is_default = stream.canonical_handle() <= 2;
-  if (operation != nullptr && runtime_of(stream.device()) != runtime_kind::none &&
-      (is_default || stream_object != nullptr)) {
-    static_cast<void>(operation(tensor, stream, stream_object));
-  }
-}
+void record_lasting_stream(managed_tensor const& tensor, stream_ref stream,
+                           PyObject* stream_object = nullptr) noexcept;
 
 /// Checks whether the module has device_operations::move and it can copy from one device to the
 /// other.
 /// @return a report: as device_operations::check_move; device_mismatch (the module did not call
 ///   use_devices).
-DLBRIDGE_COLD inline report check_move(device from, device to) noexcept {
-  auto* const operation = device_operations::get().check_move;
-  return operation != nullptr ? operation(from, to) : detail::cannot_reach(from, to);
-}
+DLBRIDGE_COLD report check_move(device from, device to) noexcept;
 /// Whether it can.
 inline bool can_move(device from, device to) noexcept { return check_move(from, to).ok(); }
 
 /// Whether a runtime copies memory to new memory of the same kind, such as pinned memory.
-inline bool can_copy_in_kind(device where) noexcept {
-  return runtime_of_memory(where) != runtime_kind::none && can_move(where, where);
-}
+bool can_copy_in_kind(device where) noexcept;
 
 /// Whether a copy between two devices fails because of a driver that is missing or not usable.
-inline bool lacks_driver(report const& why) noexcept {
-  return why.has(errc::runtime_missing) || why.has(errc::runtime_failed) ||
-         why.has(errc::not_permitted);
-}
+bool lacks_driver(report const& why) noexcept;
 /// Whether copy=False is why a move is not made. A device that no copy reaches, such as an ordinal
 /// that the driver lacks, is another reason; a driver that is not usable is none.
 /// @param why the report of check_move for these devices
-DLBRIDGE_COLD inline bool forbids_move(copy_policy copy, device from, device to,
-                                       report const& why) noexcept {
-  return copy == copy_policy::never &&
-         (why.ok() || lacks_driver(check_move(from, device(to.type, 0))));
-}
-
+DLBRIDGE_COLD bool forbids_move(copy_policy copy, device from, device to,
+                                report const& why) noexcept;
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/detail/device_operations.ipp>
+#endif

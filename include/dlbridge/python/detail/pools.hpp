@@ -9,10 +9,8 @@
 #include <dlbridge/detail/owned_block.hpp>
 #include <dlbridge/python/api.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
 /// The memory of destroyed objects. Builds without the GIL do not use it, as threads would wait for
 /// each other at it.
 /// @tparam Kind the type that distinguishes the list from others; all memory has the same size.
@@ -21,20 +19,11 @@ namespace detail {
 template <class Kind, std::size_t Capacity>
 class free_list {
  public:
-  DLBRIDGE_LOCAL static free_list& get() noexcept {
-    static free_list list;
-    return list;
-  }
+  DLBRIDGE_LOCAL static free_list& get() noexcept;
   /// @return memory of a destroyed object, or null.
   void* take() noexcept { return count_ > 0 ? memory_[--count_] : nullptr; }
   /// @return false if the list is full; the caller then frees the memory.
-  bool put(void* memory) noexcept {
-    if (count_ == Capacity) {
-      return false;
-    }
-    memory_[count_++] = memory;
-    return true;
-  }
+  bool put(void* memory) noexcept;
 
  private:
   void* memory_[Capacity];
@@ -77,7 +66,7 @@ struct block_pool {
   }
 };
 #endif
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace python::detail
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/detail/pools.inl>

@@ -3,171 +3,57 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include <dlbridge/error.hpp>
-#include <dlbridge/python/api.hpp>
-#include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/error.hpp>
-#include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/python/ref.hpp>
 #include <dlbridge/version.hpp>
 
 // Every read_* function returns false, with ValueError set, for a value that it does not accept.
 // TypeError is never set: a consumer would treat it as the sign of an old producer (spec 2.4). The
 // caller holds the GIL.
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 namespace detail {
-DLBRIDGE_COLD inline bool refuse_value(PyObject* value, char const* name, char const* expected,
-                                       errc code = errc::bad_argument,
-                                       char const* advice = nullptr) noexcept {
-  ref cause = take_exception();
-  report r = refusal(code, name, "", advice);
-  r.expected.append(" to be ").append(expected);
-  ref const text = ref::steal(api<PyObject_Repr>(value));
-  char const* const characters = text ? api<PyUnicode_AsUTF8>(text.get()) : nullptr;
-  if (!suppress_exception()) {
-    return false;
-  }
-  r.got.append(characters != nullptr ? characters : "a value")
-      .append(" of type ")
-      .append(Py_TYPE(value)->tp_name);
-  if (cause) {
-    set_exception(std::move(cause));  // set_error chains it
-  }
-  set_error(r);
-  return false;
-}
+DLBRIDGE_COLD bool refuse_value(PyObject* value, char const* name, char const* expected,
+                                errc code = errc::bad_argument,
+                                char const* advice = nullptr) noexcept;
 
 // An object with __index__, or with __int__, such as a handle of cuda-python. Returns false, with
 // or without an exception set, for others, such as bytes, whose digits PyNumber_Long would read.
-inline bool read_integer(PyObject* value, std::int64_t& out) noexcept {
-  if (PyNumber_Check(value) == 0) {
-    return false;
-  }
-  ref const number =
-      ref::steal(PyIndex_Check(value) ? api<PyNumber_Index>(value) : api<PyNumber_Long>(value));
-  if (!number) {
-    return false;
-  }
-  out = api<PyLong_AsLongLong>(number.get());
-  return PyErr_Occurred() == nullptr;
-}
-
-// Reads an object with __index__, or the value of a member of an Enum, as which the array API
-// declares the type of a device (spec 4.2). Returns false, with or without an exception set, for
-// others.
-inline bool read_member(PyObject* value, std::int64_t& out) noexcept {
-  if (PyIndex_Check(value)) {
-    return read_integer(value, out);
-  }
-  ref const inner = optional_attribute(value, "value");
-  return inner && PyIndex_Check(inner.get()) && read_integer(inner.get(), out);
-}
+bool read_integer(PyObject* value, std::int64_t& out) noexcept;
 
 // A pair of integers, the first of which may be a member of an Enum. With may_lack_second, None as
 // the second is read as 0.
-inline bool read_pair(PyObject* value, std::int64_t& first, std::int64_t& second,
-                      bool may_lack_second = false) noexcept {
-  if (PyTuple_CheckExact(value) && PyTuple_GET_SIZE(value) == 2 &&
-      PyLong_CheckExact(PyTuple_GET_ITEM(value, 0)) &&
-      PyLong_CheckExact(PyTuple_GET_ITEM(value, 1))) {  // the common case
-    first = api<PyLong_AsLongLong>(PyTuple_GET_ITEM(value, 0));
-    second = api<PyLong_AsLongLong>(PyTuple_GET_ITEM(value, 1));
-    return (first != -1 && second != -1) || PyErr_Occurred() == nullptr;
-  }
-  if (!PyTuple_Check(value) && !PyList_Check(value)) {
-    return false;
-  }
-  ref const pair = ref::steal(api<PySequence_Tuple>(value));
-  if (!pair || PyTuple_GET_SIZE(pair.get()) != 2) {
-    return false;
-  }
-  PyObject* const a = PyTuple_GET_ITEM(pair.get(), 0);
-  PyObject* const b = PyTuple_GET_ITEM(pair.get(), 1);
-  second = 0;
-  return read_member(a, first) &&
-         ((may_lack_second && b == Py_None) || (PyIndex_Check(b) && read_integer(b, second)));
-}
+bool read_pair(PyObject* value, std::int64_t& first, std::int64_t& second,
+               bool may_lack_second = false) noexcept;
 
 // The characters of a str; null, with or without an exception set, for other objects and for a str
 // without a UTF-8 form or with a null character inside.
-inline char const* text_in(PyObject* value) noexcept {
-  Py_ssize_t size = 0;
-  char const* const text =
-      PyUnicode_Check(value) ? api<PyUnicode_AsUTF8AndSize>(value, &size) : nullptr;
-  return text != nullptr && std::strlen(text) == static_cast<std::size_t>(size) ? text : nullptr;
-}
+char const* text_in(PyObject* value) noexcept;
 
 // Whether a str has these characters, which are UTF-8.
-inline bool is_text(PyObject* text, char const* characters) noexcept {
-#if PY_VERSION_HEX >= 0x030C0000
-  bool const is_ascii = PyUnicode_IS_ASCII(text) != 0;
-#else  // a macro with a cast of C
-  bool const is_ascii = reinterpret_cast<PyASCIIObject*>(text)->state.ascii != 0;
-#endif
-  if (is_ascii) {
-    return PyUnicode_CompareWithASCIIString(text, characters) == 0;
-  }
-  error_keeper const pending;  // a str with surrogates has no UTF-8 form
-  char const* const own = text_in(text);
-  return own != nullptr && std::strcmp(own, characters) == 0;
-}
+bool is_text(PyObject* text, char const* characters) noexcept;
 
 // A str itself, also one of a subclass, whose __str__ may return another text; the str() of other
 // objects. Empty with an exception set.
-inline ref text_of(PyObject* value) noexcept {
-  return PyUnicode_Check(value) ? ref::borrow(value) : ref::steal(api<PyObject_Str>(value));
-}
+ref text_of(PyObject* value) noexcept;
 }  // namespace detail
 
 /// Whether an object is a sequence with a length, in contrast to a number, a text and bytes. An
 /// array of NumPy is sequence and number by its type.
 /// @return false, with an exception set, if its length raises one that is not suppressible.
-inline bool is_sized_sequence(PyObject* value) noexcept {
-  if (PyTuple_Check(value) || PyList_Check(value)) {
-    return true;
-  }
-  bool const is_sized = !PyLong_Check(value) && !PyUnicode_Check(value) && !PyBytes_Check(value) &&
-                        !PyByteArray_Check(value) && PySequence_Check(value) != 0 &&
-                        api<PySequence_Size>(value) >= 0;
-  if (!is_sized) {
-    suppress_exception();
-  }
-  return is_sized;
-}
+bool is_sized_sequence(PyObject* value) noexcept;
 
 /// Reads max_version: a pair of integers from 0.
 /// @return false, with ValueError set, for any other value.
-inline bool read_version(PyObject* value, version& out) noexcept {
-  std::int64_t major_number = 0;
-  std::int64_t minor_number = 0;
-  if (!detail::read_pair(value, major_number, minor_number) || major_number < 0 ||
-      minor_number < 0 || major_number > UINT32_MAX || minor_number > UINT32_MAX) {
-    return detail::refuse_value(value, "max_version",
-                                "a pair (major, minor) of integers from 0 to 2**32 - 1");
-  }
-  out = {static_cast<std::uint32_t>(major_number), static_cast<std::uint32_t>(minor_number)};
-  return true;
-}
+bool read_version(PyObject* value, version& out) noexcept;
 
 /// Reads copy: the objects True, False and None; no other object counts as one of them.
 /// @return false, with ValueError set, for any other value.
-inline bool read_copy(PyObject* value, copy_policy& out) noexcept {
-  if (value == Py_None) {
-    out = copy_policy::if_needed;
-  } else if (value == Py_True) {
-    out = copy_policy::always;
-  } else if (value == Py_False) {
-    out = copy_policy::never;
-  } else {
-    return detail::refuse_value(value, "copy", "True, False or None");
-  }
-  return true;
-}
-
+bool read_copy(PyObject* value, copy_policy& out) noexcept;
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/detail/read_values.ipp>
+#endif

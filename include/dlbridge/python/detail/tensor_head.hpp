@@ -3,18 +3,13 @@
 #pragma once
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/device.hpp>
 #include <dlbridge/kept_stream.hpp>
-#include <dlbridge/python/detail/keywords.hpp>
-#include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/ref.hpp>
+#include <dlbridge/python/api.hpp>
 #include <dlbridge/stream_ref.hpp>
 #include <dlbridge/tensor_view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
 /// The object of every Tensor begins with these members.
 struct tensor_head {
   PyObject_HEAD PyObject* weak_references;
@@ -40,33 +35,17 @@ constexpr char const* tensor_head_name =
 
 // States so of a type, whose address the capsule has: a copy of the capsule states it of no other.
 // Returns false with an exception set on failure.
-DLBRIDGE_COLD inline bool add_tensor_head(PyTypeObject* type) noexcept {
-  ref const capsule = ref::steal(api<PyCapsule_New>(type, tensor_head_name, nullptr));
-  return capsule && api<PyObject_SetAttr>(reinterpret_cast<PyObject*>(type),
-                                          names::get().tensor_head, capsule.get()) == 0;
-}
+DLBRIDGE_COLD bool add_tensor_head(PyTypeObject* type) noexcept;
 // Whether a type states so.
-DLBRIDGE_COLD inline bool has_tensor_head(PyTypeObject* type) noexcept {
-  ref const capsule = type_attribute(type, names::get().tensor_head);
-  return capsule && PyCapsule_IsValid(capsule.get(), tensor_head_name) != 0 &&
-         api<PyCapsule_GetPointer>(capsule.get(), tensor_head_name) == type;
-}
+DLBRIDGE_COLD bool has_tensor_head(PyTypeObject* type) noexcept;
 
 // The stream on which the elements of a Tensor of any module are ready. Returns false for another
 // object, for a Tensor without a stream, and for the per-thread default stream: modules number
 // threads differently, so that only the module of the Tensor knows whose stream it is.
-DLBRIDGE_COLD inline bool read_stream_of_tensor(PyObject* object, stream_ref& out) noexcept {
-  if (!has_tensor_head(Py_TYPE(object))) {
-    return false;
-  }
-  auto const& head = *reinterpret_cast<tensor_head const*>(object);
-  if (head.stream.is_none() || head.stream.is_of_one_thread()) {
-    return false;
-  }
-  out = head.stream.get(stream_device(head.view.device()));
-  return true;
-}
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_COLD bool read_stream_of_tensor(PyObject* object, stream_ref& out) noexcept;
+}  // namespace python::detail
+DLBRIDGE_END_NAMESPACE
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/detail/tensor_head.ipp>
+#endif

@@ -5,12 +5,10 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/python/api.hpp>
-#include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/version.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-
 /// States what to pass in place of an object; null if that is not known. It may set an exception.
 using remedy_function = char const*(PyObject*) noexcept;
 
@@ -31,26 +29,18 @@ struct import_request {
 namespace detail {
 // Whether the CPU makes a copy, or none is needed: the result is on the CPU, or the memory is of
 // no runtime that could allocate memory of the same kind.
-inline bool stays_on_host(device where, device target) noexcept {
-  return is_host_accessible(where) &&
-         (target == cpu || (is_on_device(where, target) && !can_copy_in_kind(where)));
-}
+bool stays_on_host(device where, device target) noexcept;
 
 // Why a move that the producer refuses is not made: copy=False forbids it, or the driver is
 // missing. No reason is known for other moves.
 // is_own: the producer is a Tensor, which reaches the devices that check_move allows; another one
 // may reach more
-DLBRIDGE_COLD inline report refused_move(device where, import_request const& request,
-                                         bool is_own) noexcept {
-  bool const asks = is_own || request.copy != copy_policy::never;  // which may load a driver
-  report const why = asks ? check_move(where, request.target) : report{};
-  if (forbids_move(request.copy, where, request.target, why)) {
-    return stays_on_host(where, request.target) ? report{} : forbidden_move(where, request.target);
-  }
-  return lacks_driver(why) ? why : report{};
-}
+DLBRIDGE_COLD report refused_move(device where, import_request const& request,
+                                  bool is_own) noexcept;
 }  // namespace detail
-
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/import/import_request.ipp>
+#endif

@@ -7,8 +7,6 @@
 #include <nanobind/stl/optional.h>
 
 #include <cstddef>
-#include <memory>
-#include <new>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -27,16 +25,12 @@
 #include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/nanobind/detail/private_names.hpp>
-#include <dlbridge/python/nanobind/errors.hpp>
-#include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/python/ref.hpp>
 #include <dlbridge/tensor.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 namespace on_nanobind {
-
 // An annotation as a descr, nanobind's compile-time string.
 template <class Composer, std::size_t... Is>
 constexpr auto make_descr(std::index_sequence<Is...>) {
@@ -67,32 +61,13 @@ struct owned {
 template <class P>
 struct parameter<on_nanobind::owned<P>> : parameter<P> {
   static constexpr import_mode mode = import_mode::own;
-  static on_nanobind::owned<P> make(imported_tensor& from, PyObject* object) noexcept {
-    if constexpr (parameter<P>::borrows) {
-      from.replace(from.take_to_keep(object));
-    }
-    return {parameter<P>::make(from, object)};
-  }
+  static on_nanobind::owned<P> make(imported_tensor& from, PyObject* object) noexcept;
 };
 
 namespace on_nanobind {
 // Makes the call own an object of C++. Null if that is impossible.
 template <class T>
-T* keep_for_call(T&& value, call_objects& call) noexcept {
-  std::unique_ptr<T> kept(new (std::nothrow) T(std::move(value)));
-  ref capsule = kept ? ref::steal(api<PyCapsule_New>(
-                           kept.get(), nullptr,
-                           [](PyObject* self) {
-                             delete static_cast<T*>(api<PyCapsule_GetPointer>(self, nullptr));
-                           }))
-                     : ref();
-  if (!capsule) {
-    discard(take_exception());
-    return nullptr;
-  }
-  call.append(capsule.release());
-  return kept.release();
-}
+T* keep_for_call(T&& value, call_objects& call) noexcept;
 
 // The caster of a tensor type: from_python() imports an argument, the conversion operator returns
 // it, and from_cpp() converts a result.
@@ -118,60 +93,21 @@ class tensor_caster {
   }
 
   template <class Flags>  // uint32_t, or uint8_t before nanobind 3
-  bool from_python(nb::handle source, Flags flags, call_objects* call) noexcept {
-    if constexpr (parameter<P>::borrows) {
-      // nb::cast has no call that could own the tensor of a span.
-      if (call == nullptr || is_outside_call(flags)) {
-        return false;
-      }
-    }
-    tensor_argument<owned<P>>& argument = own_.emplace().argument;
-    own_->object = ref::borrow(source.ptr());
-    load_result const result = argument.load(source.ptr(), {may_convert(flags)});
-    if (result == load_result::refused) {
-      discard(std::move(argument.exception()));
-      return false;
-    }
-    kept_ = &*own_;
-    if constexpr (parameter<P>::borrows) {
-      kept_ = keep_for_call(std::move(*own_), *call);
-    }
-    return kept_ != nullptr;
-  }
+  bool from_python(nb::handle source, Flags flags, call_objects* call) noexcept;
   // Later arguments may have run Python code.
-  operator P() {
-    if (!kept_->argument.confirm()) {
-      set_exception(std::move(kept_->argument.exception()));
-      throw_pending();
-    }
-    return std::move(kept_->argument.extract().value);
-  }
+  operator P();
 
-  static nb::handle from_cpp(P&& result, nb::rv_policy, call_objects*) noexcept {
-    static_assert(is_result<P> && !parameter<P>::borrows,
-                  "dlbridge: a tensor_span that is returned would outlive its memory. "
-                  "Return an owning tensor (managed_tensor, tensor, argument), or "
-                  "dlbridge::member_view from a method, which keeps the object alive");
-    return python::give_result(std::move(result), nullptr).release();
-  }
+  static nb::handle from_cpp(P&& result, nb::rv_policy, call_objects*) noexcept;
   template <class Lvalue>
-  static nb::handle from_cpp(Lvalue const&, nb::rv_policy, call_objects*) noexcept {
-    static_assert(sizeof(Lvalue) == 0,
-                  "dlbridge: a tensor is returned by value, moved out. To share the memory of an "
-                  "object, add __dlpack__ to its class by dlbridge::def_dlpack, or return a "
-                  "dlbridge::member_view");
-    return {};
-  }
+  static nb::handle from_cpp(Lvalue const&, nb::rv_policy, call_objects*) noexcept;
 
  private:
   std::optional<kept_argument> own_{};
   kept_argument* kept_ = nullptr;  // own_, or an object of the call
 };
-
 }  // namespace on_nanobind
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
 
 namespace nanobind DLBRIDGE_LOCAL {
 namespace detail {
@@ -217,14 +153,9 @@ struct type_caster<dlbridge::python::ref> {
 template <>
 struct type_caster<dlbridge::member_view> {
   static constexpr auto Name = const_name("typing.Any");
-  static handle from_cpp(dlbridge::member_view const& view, rv_policy,
-                         cleanup_list* call) noexcept {
-    PyObject* const object = call != nullptr ? call->self() : nullptr;
-    dlbridge::python::ref result;
-    dlbridge::python::guarded(
-        [&] { result = dlbridge::python::give_view(view, object, nullptr, {}); });
-    return result.release();
-  }
+  static handle from_cpp(dlbridge::member_view const& view, rv_policy, cleanup_list* call) noexcept;
 };
 }  // namespace detail
 }  // namespace nanobind DLBRIDGE_LOCAL
+
+#include <dlbridge/python/nanobind/casters.inl>

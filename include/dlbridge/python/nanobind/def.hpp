@@ -5,16 +5,13 @@
 
 #include <nanobind/nanobind.h>
 
-#include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/nanobind/detail/bind.hpp>
-#include <dlbridge/python/nanobind/detail/extras.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 /// Binds a function whose parameters and result may be tensors to a nanobind module, as its def
 /// does.
@@ -50,33 +47,11 @@ void def(::nanobind::class_<T, Options...>& scope, char const* name, F&& functio
 /// The same, for a constructor: def(c, nb::init<tensor_span<float const>>(), nb::arg("x")).
 template <class T, class... Options, class... Parameters, class... Extra>
 void def(::nanobind::class_<T, Options...>& scope, ::nanobind::init<Parameters...>,
-         Extra const&... extra) {
-  using alias = typename ::nanobind::class_<T, Options...>::Alias;
-  return def(
-      scope, "__init__",
-      [](::nanobind::pointer_and_handle<T> self, Parameters... values) {
-        // As nanobind does, the alias for objects of Python's subclasses alone.
-        if constexpr (!std::is_same_v<T, alias> && std::is_constructible_v<T, Parameters...>) {
-          if (!python::on_nanobind::is_derived_in_python(self.h.ptr())) {
-            ::new (static_cast<void*>(self.p)) T(std::forward<Parameters>(values)...);
-            return;
-          }
-        }
-        if constexpr (std::is_constructible_v<alias, Parameters...>) {
-          ::new (static_cast<void*>(self.p)) alias(std::forward<Parameters>(values)...);
-        } else {
-          ::new (static_cast<void*>(self.p)) alias{std::forward<Parameters>(values)...};
-        }
-      },
-      extra...);
-}
+         Extra const&... extra);
 /// The same, for nb::new_(factory), whose factory returns the object.
 template <class T, class... Options, class F, class Signature, class... Extra>
 void def(::nanobind::class_<T, Options...>& scope, ::nanobind::new_<F, Signature> constructor,
-         Extra const&... extra) {
-  python::on_nanobind::constructed_class<::nanobind::class_<T, Options...>> target(scope);
-  constructor.execute(target, extra...);
-}
+         Extra const&... extra);
 /// The same, for a static method of a class.
 template <class T, class... Options, class F, class... Extra>
 void def_static(::nanobind::class_<T, Options...>& scope, char const* name, F&& function,
@@ -98,15 +73,7 @@ void def_static(::nanobind::class_<T, Options...>& scope, char const* name, F&& 
 /// As def.
 template <class T, class... Options, class Getter, class Setter, class... Extra>
 void def_property(::nanobind::class_<T, Options...>& scope, char const* name, Getter&& getter,
-                  Setter&& setter, Extra const&... extra) {
-  namespace pn = python::on_nanobind;
-  pn::insert_property(
-      scope, name,
-      pn::make_accessor<T>(scope, name, "", std::forward<Getter>(getter), ::nanobind::is_getter(),
-                           pn::of_getter(extra)...),
-      pn::make_setter<T>(scope, name, std::forward<Setter>(setter), pn::of_setter(extra)...),
-      pn::doc_of(pn::of_getter(extra)...));
-}
+                  Setter&& setter, Extra const&... extra);
 /// The same, for a property without setter.
 template <class T, class... Options, class Getter, class... Extra>
 void def_property_readonly(::nanobind::class_<T, Options...>& scope, char const* name,
@@ -114,5 +81,6 @@ void def_property_readonly(::nanobind::class_<T, Options...>& scope, char const*
   def_property(scope, name, std::forward<Getter>(getter), nullptr, extra...);
 }
 
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/nanobind/def.inl>

@@ -9,31 +9,22 @@
 
 #include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/def_dlpack.hpp>
-#include <dlbridge/python/call/detail/class_operations.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace on_nanobind {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::on_nanobind {
 // The Library of class_operations.
 struct object_access : translator {
   static constexpr bool makes_objects = true;
 
   template <class T>
-  static T& get(PyObject* self) {
-    if (set_not_initialized(self)) {
-      throw_pending();
-    }
-    return nb::cast<T&>(nb::handle(self));
-  }
+  static T& get(PyObject* self);
   template <class T>
   static PyObject* make(T value) {
     return nb::cast(std::move(value)).release().ptr();
   }
 };
-}  // namespace on_nanobind
-}  // namespace python
+}  // namespace python::on_nanobind
 
 /// Makes a class with array_traits a DLPack producer: adds __dlpack__, __dlpack_device__, the
 /// exchange table and, unless the class or a base has them, __array__ and __iter__, by which
@@ -48,14 +39,8 @@ struct object_access : translator {
 /// exported tensor keeps a share of the memory instead.
 template <class T, class... Extra, class... Options>
 DLBRIDGE_LOCAL void def_dlpack(::nanobind::class_<T, Extra...>& bound_class,
-                               [[maybe_unused]] Options... options) {
-  using operations = python::detail::class_operations<python::on_nanobind::object_access, T,
-                                                      python::detail::export_options<Options...>>;
-  if (!python::detail::add_dlpack<operations>(reinterpret_cast<PyTypeObject*>(bound_class.ptr()),
-                                              python::detail::docs_to_inspect)) {
-    python::on_nanobind::throw_pending();
-  }
-}
+                               [[maybe_unused]] Options... options);
 
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/nanobind/def_dlpack.inl>

@@ -6,19 +6,12 @@
 
 #include <cstddef>
 #include <optional>
-#include <type_traits>
-#include <utility>
 
 #include <dlbridge/python/call/cast.hpp>
-#include <dlbridge/python/call/member_view.hpp>
 #include <dlbridge/python/call/origin.hpp>
-#include <dlbridge/python/call/result.hpp>
-#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
-#include <dlbridge/python/ref.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 /// Imports the tensor of any Python object: an element of nb::args, nb::kwargs, a list, an
 /// attribute: cast<tensor<float const>>(kwargs["x"], "x").
@@ -33,33 +26,13 @@ inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 /// @par Thread and GIL
 /// The caller holds the GIL.
 template <class P>
-P cast(::nanobind::handle object, char const* name = nullptr) {
-  auto const kept = python::ref::borrow(object.ptr());  // the producer may remove it elsewhere
-  python::tensor_argument<P> argument;
-  if (!python::detail::load_or_raise(argument, object.ptr(), name, nullptr)) {
-    python::on_nanobind::throw_pending();
-  }
-  return argument.extract();
-}
+P cast(::nanobind::handle object, char const* name = nullptr);
 
-namespace python {
-namespace on_nanobind {
+namespace python::on_nanobind {
 // An item of an iterator over the tensors of an object.
 template <class Tensor>
-nb::object item_of(Tensor&& value, nb::handle owner, returns as) {
-  ref item;
-  if constexpr (std::is_same_v<std::decay_t<Tensor>, member_view>) {
-    item = throwing_pending([&] { return give_view(value, owner.ptr(), nullptr, as); });
-  } else {
-    item = python::give_result(std::forward<Tensor>(value), nullptr, as);
-  }
-  if (!item) {
-    throw_pending();
-  }
-  return nb::steal(item.release());
-}
-}  // namespace on_nanobind
-}  // namespace python
+nb::object item_of(Tensor&& value, nb::handle owner, returns as);
+}  // namespace python::on_nanobind
 
 /// Makes a Python iterator over the tensors at(0), at(1), ..., at(count - 1), for __iter__.
 /// @param owner the Python object whose memory the tensors are. The iterator keeps it alive
@@ -73,19 +46,8 @@ nb::object item_of(Tensor&& value, nb::handle owner, returns as) {
 template <class At>
 ::nanobind::typed<::nanobind::iterator, ::nanobind::any> make_iterator(::nanobind::object owner,
                                                                        std::size_t count, At at,
-                                                                       returns as = {}) {
-  // The class of nanobind::make_iterator would belong to no module, of which CPython from 3.12 on
-  // warns, and nanobind ends the process if warnings are errors.
-  ::nanobind::handle const map(reinterpret_cast<PyObject*>(&PyMap_Type));
-  ::nanobind::handle const range(reinterpret_cast<PyObject*>(&PyRange_Type));
-  ::nanobind::object const item = ::nanobind::cpp_function([owner, count, at, as](std::size_t i) {
-    if (i >= count) {  // threads that share the iterator may pass its end
-      throw ::nanobind::stop_iteration();
-    }
-    return python::on_nanobind::item_of(at(i), owner, as);
-  });
-  return ::nanobind::borrow<::nanobind::iterator>(map(item, range(count)));
-}
+                                                                       returns as = {});
 
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/nanobind/objects.inl>

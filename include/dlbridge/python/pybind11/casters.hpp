@@ -6,18 +6,15 @@
 #include <pybind11/pybind11.h>
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <dlbridge/any_tensor.hpp>
 #include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/call/any_argument.hpp>
 #include <dlbridge/python/call/argument.hpp>
 #include <dlbridge/python/call/detail/literal_text.hpp>
-#include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/detail/signature.hpp>
 #include <dlbridge/python/call/member_view.hpp>
 #include <dlbridge/python/call/or_other.hpp>
@@ -25,17 +22,13 @@
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
-#include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/python/pybind11/detail/private_names.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 #include <dlbridge/python/ref.hpp>
 #include <dlbridge/tensor.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-
-namespace python {
-namespace on_pybind11 {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::on_pybind11 {
 // An annotation as a descr, pybind11's compile-time string.
 template <class Composer, std::size_t... Is>
 constexpr auto make_descr(std::index_sequence<Is...>) {
@@ -53,20 +46,7 @@ constexpr auto descr_of() {
 // and the object are kept until the function of pybind11 that is being called returns. Outside one,
 // pybind11 throws cast_error.
 template <class P>
-P extract_for_call(tensor_argument<P>&& source) {
-  struct kept_argument {
-    ref object;
-    tensor_argument<P> argument;
-  };
-  auto kept = std::make_unique<kept_argument>(
-      kept_argument{ref::borrow(source.object()), std::move(source)});
-  P result = kept->argument.extract();
-  py::capsule const patient(kept.get(),
-                            [](void* each) { delete static_cast<kept_argument*>(each); });
-  static_cast<void>(kept.release());
-  on_pybind11::keep_for_call(patient);
-  return result;
-}
+P extract_for_call(tensor_argument<P>&& source);
 
 // The caster of a tensor type: load() imports an argument, the conversion operator moves it out,
 // and cast() converts a result.
@@ -85,102 +65,38 @@ class tensor_caster {
   // handle& and a `convert` from pybind11's own vector. Casters of containers pass an lvalue, and
   // py::cast a const handle&.
   template <class Source, class Convert>
-  bool load(Source&& source, Convert&& convert) {
-    constexpr bool is_parameter =
-        std::is_same_v<std::decay_t<Convert>, std::vector<bool>::reference> ||
-        (std::is_same_v<Source, py::handle&> && !std::is_lvalue_reference_v<Convert>);
-    is_parameter_ = is_parameter;
-    if constexpr (is_parameter) {
-      return load_object(py::handle(source), convert);
-    } else {
-      return load_element(py::handle(source), convert);
-    }
-  }
+  bool load(Source&& source, Convert&& convert);
 
   // Only parameters of type P const& use the reference; their casters outlive the call.
   template <class T>
   using cast_op_type = std::conditional_t<parameter<P>::borrows && std::is_lvalue_reference_v<T> &&
                                               std::is_const_v<std::remove_reference_t<T>>,
                                           P const&, P>;
-  operator P() {
-    confirm();
-    if constexpr (parameter<P>::borrows) {
-      return is_parameter_ ? argument_->extract() : extract_for_call(std::move(*argument_));
-    } else {
-      return argument_->extract();
-    }
-  }
-  operator P const&() {
-    confirm();
-    return extracted_.emplace(argument_->extract());
-  }
+  operator P();
+  operator P const&();
 
-  static py::handle cast(P&& result, py::return_value_policy, py::handle) {
-    if constexpr (is_result<P>) {
-      return checked(python::give_result(std::move(result), nullptr)).release();
-    } else {
-      static_assert(
-          is_result<P>,
-          "dlbridge: a tensor_span that is returned would outlive its memory. "
-          "Return an owning tensor (managed_tensor, tensor, argument), or dlbridge::member_view "
-          "from a method, which keeps the object alive");
-      return {};
-    }
-  }
+  static py::handle cast(P&& result, py::return_value_policy, py::handle);
   template <class Lvalue>
-  static py::handle cast(Lvalue const&, py::return_value_policy, py::handle) {
-    static_assert(sizeof(Lvalue) == 0,
-                  "dlbridge: a tensor is returned by value, moved out. To share the memory of an "
-                  "object, add __dlpack__ to its class by dlbridge::def_dlpack, or return a "
-                  "dlbridge::member_view");
-    return {};
-  }
+  static py::handle cast(Lvalue const&, py::return_value_policy, py::handle);
 
  private:
-  bool load_object(py::handle source, bool convert) {
-    // pybind11 may call load twice.
-    return finish_load(argument_.emplace().load(source.ptr(), {convert}));
-  }
+  bool load_object(py::handle source, bool convert);
 
   // Nothing but the container keeps an element, and its producer may empty that.
-  bool load_element(py::handle source, bool convert) {
-    kept_ = ref::borrow(source.ptr());
-    bool const fits = load_object(source, convert);
-    if constexpr (parameter<P>::borrows) {
-      if (fits) {
-        on_pybind11::keep_for_call(source);
-      }
-    }
-    return fits;
-  }
+  bool load_element(py::handle source, bool convert);
 
-  DLBRIDGE_INLINE bool finish_load(load_result result) {
-    ref& exception = argument_->exception();
-    if (exception && !refusals::is_refusal(exception)) {
-      set_exception(std::move(exception));
-      throw_pending();
-    }
-    return result != load_result::refused;
-  }
+  DLBRIDGE_INLINE bool finish_load(load_result result);
 
   // Later arguments may have run Python code.
-  void confirm() {
-    if (!argument_->confirm()) {
-      set_exception(std::move(argument_->exception()));
-      throw_pending();
-    }
-  }
+  void confirm();
 
   ref kept_{};  // the object of an element
   std::optional<tensor_argument<P>> argument_{};
   std::optional<P> extracted_{};
   bool is_parameter_ = false;  // of a bound function, whose caster outlives the call
 };
-
-}  // namespace on_pybind11
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace python::on_pybind11
+DLBRIDGE_END_NAMESPACE
 
 namespace pybind11 DLBRIDGE_LOCAL {
 namespace detail {
@@ -259,3 +175,5 @@ class type_caster<dlbridge::member_view> {
 };
 }  // namespace detail
 }  // namespace pybind11 DLBRIDGE_LOCAL
+
+#include <dlbridge/python/pybind11/casters.inl>

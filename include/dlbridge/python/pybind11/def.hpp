@@ -5,16 +5,12 @@
 
 #include <pybind11/pybind11.h>
 
-#include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/detail/as_function.hpp>
 #include <dlbridge/python/pybind11/detail/bind.hpp>
-#include <dlbridge/python/pybind11/detail/extras.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 /// Binds a function whose parameters and result may be tensors to a module or a class, as the def
 /// of pybind11 does.
@@ -39,17 +35,7 @@ inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 /// The caller holds the GIL. A call holds it while it converts arguments and results. A call_guard
 /// applies to the C++ function alone, and may release the GIL if no parameter is a tensor_span.
 template <class Scope, class F, class... Extra>
-void def(Scope& scope, char const* name, F&& function, Extra const&... extra) {
-  namespace pp = python::on_pybind11;
-  if constexpr (!std::is_base_of_v<pybind11::module_, Scope>) {
-    pp::bind(scope, name,
-             python::binding::as_function<typename Scope::type>(std::forward<F>(function)), name,
-             pybind11::is_method(scope), extra...);
-  } else {
-    pp::bind(scope, name, python::binding::as_function<void>(std::forward<F>(function)), name,
-             pybind11::scope(scope), extra...);
-  }
-}
+void def(Scope& scope, char const* name, F&& function, Extra const&... extra);
 
 /// Binds a constructor whose parameters may be tensors: def(cls, py::init<tensor<float>, int>()),
 /// or py::init with a factory function. A second one adds an overload.
@@ -64,10 +50,7 @@ auto def(Class& scope, Constructor&& constructor, Extra const&... extra)
     -> decltype(std::forward<Constructor>(constructor)
                     .execute(std::declval<python::on_pybind11::constructed_class<Class>&>(),
                              extra...),
-                void()) {
-  python::on_pybind11::constructed_class<Class> target{scope};
-  std::forward<Constructor>(constructor).execute(target, extra...);
-}
+                void());
 
 /// Binds a static method, as def does.
 /// @param scope the class_
@@ -78,12 +61,7 @@ auto def(Class& scope, Constructor&& constructor, Extra const&... extra)
 /// @par Thread and GIL
 /// As def.
 template <class Class, class F, class... Extra>
-void def_static(Class& scope, char const* name, F&& function, Extra const&... extra) {
-  namespace pp = python::on_pybind11;
-  scope.attr(name) = pybind11::staticmethod(
-      pp::make_function(python::binding::as_function<void>(std::forward<F>(function)), name, name,
-                        pp::sibling_in(scope, name), pybind11::scope(scope), extra...));
-}
+void def_static(Class& scope, char const* name, F&& function, Extra const&... extra);
 
 /// Binds a property, whose value may be a tensor. A getter that returns a member_view exposes
 /// memory of the object without a copy.
@@ -98,19 +76,13 @@ void def_static(Class& scope, char const* name, F&& function, Extra const&... ex
 /// As def.
 template <class Class, class Getter, class Setter, class... Extra>
 void def_property(Class& scope, char const* name, Getter&& getter, Setter&& setter,
-                  Extra const&... extra) {
-  namespace pp = python::on_pybind11;
-  pp::insert_property(scope, name,
-                      pp::make_accessor(scope, name, "", std::forward<Getter>(getter), extra...),
-                      pp::make_accessor(scope, name, ".setter", std::forward<Setter>(setter),
-                                        pybind11::arg("value"), extra...),
-                      pp::doc_of(extra...));
-}
+                  Extra const&... extra);
 /// The same, for a property without setter.
 template <class Class, class Getter, class... Extra>
 void def_property_readonly(Class& scope, char const* name, Getter&& getter, Extra const&... extra) {
   def_property(scope, name, std::forward<Getter>(getter), nullptr, extra...);
 }
 
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/pybind11/def.inl>

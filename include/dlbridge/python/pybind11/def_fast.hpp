@@ -13,8 +13,7 @@
 #include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 /// Adds a function of tensors and numbers to a pybind11 module, as python::def_fast does:
 /// def_fast<&f>(m, "f", {"x", "y"}, "The docstring.", returns{library::numpy}). The function may
@@ -50,5 +49,4 @@ void def_fast(pybind11::module_& m, char const* name, Lambda lambda,
   });
 }
 
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE

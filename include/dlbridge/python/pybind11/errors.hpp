@@ -5,11 +5,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include <exception>
-#include <utility>
-
 #include <dlbridge/error.hpp>
-#include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/pybind11/detail/private_names.hpp>
 #include <dlbridge/python/ref.hpp>
@@ -18,11 +14,8 @@
 #error "dlbridge: pybind11 3.0 or newer is required. Write pybind11>=3.0 in the build requirements"
 #endif
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace on_pybind11 {
-
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::on_pybind11 {
 [[noreturn]] inline void throw_pending() { throw py::error_already_set(); }
 
 // Calls f, and throws pybind11's exception where f throws python_error. While pybind11 initializes
@@ -38,53 +31,19 @@ decltype(auto) throwing_pending(F&& f) {
 }
 
 // Throws the pending exception if there is no object.
-inline py::object checked(ref object) {
-  if (!object) {
-    throw_pending();
-  }
-  return py::reinterpret_steal<py::object>(object.release());
-}
+inline py::object checked(ref object);
 
 // Translates exceptions of dlbridge, and others as pybind11 does, also by registered translators.
 // For def_fast and def_dlpack.
 struct translator {
-  static void translate() noexcept {
-    try {
-      throw;
-    } catch (py::error_already_set& e) {
-      e.restore();
-    } catch (error const&) {
-      set_error_thrown();
-    } catch (python_error const& e) {
-      e.restore();
-    } catch (...) {
-      translate_exception();
-    }
-  }
+  static void translate() noexcept;
 };
-
-}  // namespace on_pybind11
-}  // namespace python
+}  // namespace python::on_pybind11
 
 /// Makes every function of a pybind11 module, including those of plain pybind11, translate
 /// dlbridge::error to the Python exception of its errc. Call init first in PYBIND11_MODULE.
-inline void init(pybind11::module_&) {
-  if (char const* const why = python::import_refusal()) {
-    throw pybind11::import_error(why);
-  }
-  if (!python::names::prepare()) {
-    python::on_pybind11::throw_pending();
-  }
-  pybind11::register_local_exception_translator([](std::exception_ptr exception) {
-    try {
-      std::rethrow_exception(std::move(exception));
-    } catch (error const& e) {
-      python::set_error(e.why());
-    } catch (python::python_error const& e) {
-      e.restore();
-    }
-  });
-}
+inline void init(pybind11::module_&);
 
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/pybind11/errors.inl>

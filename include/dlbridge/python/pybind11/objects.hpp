@@ -6,18 +6,13 @@
 
 #include <cstddef>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
 #include <dlbridge/python/call/cast.hpp>
-#include <dlbridge/python/call/member_view.hpp>
 #include <dlbridge/python/call/origin.hpp>
-#include <dlbridge/python/call/result.hpp>
-#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 /// Imports the tensor of any Python object: an element of py::args, py::kwargs, a list, an
 /// attribute: cast<tensor<float const>>(kwargs["x"], "x").
@@ -32,28 +27,13 @@ inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
 /// @par Thread and GIL
 /// The caller holds the GIL.
 template <class P>
-P cast(pybind11::handle object, char const* name = nullptr) {
-  auto const kept = python::ref::borrow(object.ptr());  // the producer may remove it elsewhere
-  python::tensor_argument<P> argument;
-  if (!python::detail::load_or_raise(argument, object.ptr(), name, nullptr)) {
-    python::on_pybind11::throw_pending();
-  }
-  return argument.extract();
-}
+P cast(pybind11::handle object, char const* name = nullptr);
 
-namespace python {
-namespace on_pybind11 {
+namespace python::on_pybind11 {
 // An item of an iterator over the tensors of an object.
 template <class Tensor>
-py::object item_of(Tensor&& value, py::handle owner, returns as) {
-  if constexpr (std::is_same_v<std::decay_t<Tensor>, member_view>) {
-    return checked(give_view(value, owner.ptr(), nullptr, as));
-  } else {
-    return checked(python::give_result(std::forward<Tensor>(value), nullptr, as));
-  }
-}
-}  // namespace on_pybind11
-}  // namespace python
+py::object item_of(Tensor&& value, py::handle owner, returns as);
+}  // namespace python::on_pybind11
 
 /// A Python iterator over tensors, which signatures state as Iterator[Any].
 class DLBRIDGE_LOCAL tensor_iterator : public pybind11::iterator {
@@ -71,22 +51,9 @@ class DLBRIDGE_LOCAL tensor_iterator : public pybind11::iterator {
 /// @par Thread and GIL
 /// The caller holds the GIL, and so does every call of at.
 template <class At>
-tensor_iterator make_iterator(pybind11::object owner, std::size_t count, At at, returns as = {}) {
-  // Not pybind11::make_iterator: its state is not protected where several threads use one iterator
-  // without the GIL, and two threads that use it first register its class twice.
-  pybind11::handle const map(reinterpret_cast<PyObject*>(&PyMap_Type));
-  pybind11::handle const range(reinterpret_cast<PyObject*>(&PyRange_Type));
-  pybind11::cpp_function const item([owner, count, at, as](std::size_t i) {
-    if (i >= count) {  // threads that share the iterator may pass its end
-      throw pybind11::stop_iteration();
-    }
-    return python::on_pybind11::item_of(at(i), owner, as);
-  });
-  return tensor_iterator(map(item, range(count)));
-}
+tensor_iterator make_iterator(pybind11::object owner, std::size_t count, At at, returns as = {});
 
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
 
 namespace pybind11 DLBRIDGE_LOCAL {
 namespace detail {
@@ -96,3 +63,5 @@ struct handle_type_name<dlbridge::tensor_iterator> {
 };
 }  // namespace detail
 }  // namespace pybind11 DLBRIDGE_LOCAL
+
+#include <dlbridge/python/pybind11/objects.inl>

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
@@ -15,9 +14,7 @@
 #include <dlbridge/runtime/detail/library.hpp>
 #include <dlbridge/stream_ref.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace detail {
 // The enumerators and flags that CUDA and HIP share, also compared with both headers.
 constexpr int attribute_memory_type = 2;
@@ -29,9 +26,7 @@ constexpr int capture_mode_relaxed = 2;
 
 // Whether a handle names a default stream: null, 1 (legacy) or 2 (per thread). These handles are
 // the same on every device; all other handles are unique.
-inline bool is_default_stream(stream_ref stream) noexcept {
-  return reinterpret_cast<std::uintptr_t>(stream.native_handle()) <= 2;
-}
+bool is_default_stream(stream_ref stream) noexcept;
 }  // namespace detail
 
 /// The library in which a table looks up its functions. Records the first required function that
@@ -48,13 +43,7 @@ class driver_source {
   /// Looks up a function by its exact name.
   /// @param required whether missing() records the name if the library lacks it.
   /// @return its address, or null.
-  any_function find(char const* name, bool required) noexcept {
-    any_function const address = library_.try_find(name);
-    if (address == nullptr && required && missing_ == nullptr) {
-      missing_ = name;
-    }
-    return address;
-  }
+  any_function find(char const* name, bool required) noexcept;
 
  private:
   shared_library library_;
@@ -104,29 +93,11 @@ class event_pool {
  public:
   /// Removes an event from the pool.
   /// @return an event that the caller owns, or null if the pool is empty.
-  void* try_take() noexcept {
-    for (std::atomic<void*>& slot : slots_) {
-      if (slot.load(std::memory_order_relaxed) != nullptr) {
-        if (void* const event = slot.exchange(nullptr, std::memory_order_acquire)) {
-          return event;
-        }
-      }
-    }
-    return nullptr;
-  }
+  void* try_take() noexcept;
 
   /// Adds an event to the pool.
   /// @return false if the pool is full. The caller then still owns the event.
-  bool try_put(void* event) noexcept {
-    for (std::atomic<void*>& slot : slots_) {
-      void* empty = nullptr;
-      if (slot.compare_exchange_strong(empty, event, std::memory_order_release,
-                                       std::memory_order_relaxed)) {
-        return true;
-      }
-    }
-    return false;
-  }
+  bool try_put(void* event) noexcept;
 
  private:
   static constexpr std::size_t capacity = 8;
@@ -157,38 +128,9 @@ struct block_copy {
 namespace detail {
 template <class Table>
 DLBRIDGE_COLD report failed_call(Table const& driver, char const* call,
-                                 driver_result result) noexcept {
-  report r = refusal(errc::runtime_failed, call, "");
-  r.expected.append(" to succeed");
-  for (driver_failure_row const& each : driver_failure_rows) {
-    if (result >= each.first && result <= each.last) {
-      r = refusal(each.code, r.expected.c_str(), "", each.advice);
-      break;
-    }
-  }
-  bool const may_be_foreign = result == driver_invalid_value || result == driver_invalid_handle ||
-                              result == driver_context_destroyed;
-  if (may_be_foreign && Table::advice_for_copies != nullptr &&
-      driver.library().has_several_copies()) {
-    r.advice = Table::advice_for_copies;
-  }
-  char const* const name = driver.error_name(result);
-  char const* const text = driver.error_text(result);
-  r.got.append(name != nullptr ? name : "error").append(" (").append(std::int64_t{result});
-  r.got.append(")");
-  if (text != nullptr && (name == nullptr || std::strcmp(name, text) != 0)) {
-    r.got.append(", ").append(text);
-  }
-  driver.clear_error();
-  return r;
-}
+                                 driver_result result) noexcept;
 
-DLBRIDGE_COLD inline report missing_function(char const* library, char const* name) noexcept {
-  report r = refusal(errc::runtime_missing, name, library, "Update the driver");
-  r.expected.append(" in ").append(library);
-  r.got.append(" without it");
-  return r;
-}
+DLBRIDGE_COLD report missing_function(char const* library, char const* name) noexcept;
 }  // namespace detail
 
 /// Calls a function of a table.
@@ -196,33 +138,17 @@ DLBRIDGE_COLD inline report missing_function(char const* library, char const* na
 /// out_of_memory, capturing, not_permitted.
 template <class Table, class... Parameters, class... Arguments>
 report try_call(Table const& driver, driver_function<Parameters...> const& function,
-                Arguments... arguments) noexcept {
-  if (!function) {
-    return detail::missing_function(driver.library().name(), function.name());
-  }
-  driver_result const result = function(arguments...);
-  return result == driver_success ? report{} : detail::failed_call(driver, function.name(), result);
-}
+                Arguments... arguments) noexcept;
 
 /// Calls a function whose failure the caller handles. Clears the error of a failed call, so that
 /// other code in the process does not see it.
 /// @return whether the driver has the function and the call succeeded.
 template <class Table, class... Parameters, class... Arguments>
 bool succeeds(Table const& driver, driver_function<Parameters...> const& function,
-              Arguments... arguments) noexcept {
-  bool const is_success = function && function(arguments...) == driver_success;
-  if (!is_success) {
-    driver.clear_error();
-  }
-  return is_success;
-}
+              Arguments... arguments) noexcept;
 
 namespace detail {
-inline void require_success(report const& status) {
-  if (!status.ok()) {
-    raise(status);
-  }
-}
+void require_success(report const& status);
 
 // A driver, its functions, and the result of its initialisation. The table is usable if status is
 // ok().
@@ -232,65 +158,28 @@ struct loaded_driver {
   Table table;
   bool can_start_later = false;  // whether the library has all functions, but did not start
 
-  DLBRIDGE_COLD explicit loaded_driver(library_names const& names) noexcept
-      : table(driver_source(open(names, status))) {
-    if (status.ok() && table.missing() != nullptr) {
-      status = missing_function(table.library().name(), table.missing());
-    }
-    driver_result const result = status.ok() ? table.init(0U) : driver_success;
-    can_start_later = result != driver_success;
-    if (can_start_later) {
-      status = failed_call(table, table.init.name(), result);
-      char const* const advice = advice_at_start(result);
-      status.advice = advice != nullptr ? advice : status.advice;
-    }
-  }
+  DLBRIDGE_COLD explicit loaded_driver(library_names const& names) noexcept;
   // A driver that has started.
   explicit loaded_driver(Table const& started) noexcept : table(started) {}
   bool is_loaded() const noexcept { return static_cast<bool>(table.library()); }
 
  private:
-  static shared_library open(library_names const& names, report& status) noexcept {
-    shared_library library;
-    status = shared_library::try_open(names, library);
-    return library;
-  }
+  static shared_library open(library_names const& names, report& status) noexcept;
 };
-
-// The driver of a table after a first attempt that failed: one that other code of the process has
-// loaded since then, for example from a wheel that contains a copy of it. A driver that did not
-// start is started again, because the reason may be temporary, such as a service that is starting.
-template <class Table>
-DLBRIDGE_LOCAL DLBRIDGE_COLD loaded_driver<Table> const& find_driver_again(
-    loaded_driver<Table> const& first, library_names const& names) noexcept {
-  static std::atomic<loaded_driver<Table> const*> found{nullptr};
-  loaded_driver<Table> const* known = found.load(std::memory_order_acquire);
-  if (known == nullptr && !first.is_loaded() && shared_library::is_loaded(names)) {
-    static loaded_driver<Table> const loaded_later(names);
-    known = &loaded_later;
-    found.store(known, std::memory_order_release);
-  }
-  loaded_driver<Table> const& driver = known != nullptr ? *known : first;
-  if (!driver.can_start_later || !succeeds(driver.table, driver.table.init, 0U)) {
-    return driver;
-  }
-  static loaded_driver<Table> const started_later(driver.table);
-  found.store(&started_later, std::memory_order_release);
-  return started_later;
-}
 
 // Loads the driver of a table on the first call. If that fails, a later call tries it again as
 // find_driver_again states.
 template <class Table>
-DLBRIDGE_LOCAL loaded_driver<Table> const& find_driver(library_names const& names) noexcept {
-  static loaded_driver<Table> const driver(names);
-  return driver.status.ok() ? driver : find_driver_again(driver, names);
-}
+DLBRIDGE_LOCAL loaded_driver<Table> const& find_driver(library_names const& names) noexcept;
 
 // The runtime of a table. Each table has a specialisation.
 template <class Table>
 constexpr runtime_kind runtime_of_table() noexcept;
 }  // namespace detail
+DLBRIDGE_END_NAMESPACE
 
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+#include <dlbridge/runtime/detail/driver.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/runtime/detail/driver.ipp>
+#endif

@@ -3,13 +3,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstddef>
-
 #include <dlbridge/abi.hpp>
 #include <dlbridge/error.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 /// The return value of every function of a driver: 0, or one of its error codes.
 using driver_result = int;
@@ -96,20 +93,10 @@ DLBRIDGE_LOCAL inline constexpr driver_failure_row driver_failure_rows[] = {
 
 // Advice for a code that the first call of a driver returns, where that of the table speaks of
 // operations that this process has not made yet; otherwise null.
-inline char const* advice_at_start(driver_result result) noexcept {
-  if (result == driver_no_device || result == driver_invalid_device) {
-    return "The driver is installed but finds no device. Provide a device, or use memory that the "
-           "CPU can access";
-  }
-  constexpr std::size_t last = sizeof driver_failure_rows / sizeof driver_failure_rows[0] - 1;
-  for (std::size_t i = 0; i < last; ++i) {
-    if (result >= driver_failure_rows[i].first && result <= driver_failure_rows[i].last) {
-      return nullptr;
-    }
-  }
-  return "The driver is installed but does not start: the log of the kernel may state the reason";
-}
+char const* advice_at_start(driver_result result) noexcept;
 }  // namespace detail
+DLBRIDGE_END_NAMESPACE
 
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/runtime/detail/driver_errors.ipp>
+#endif

@@ -24,8 +24,7 @@
 #endif
 #endif
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 /// The address of a function whose type only the caller has. The caller casts it before the call.
 using any_function = void (*)();
@@ -50,17 +49,17 @@ class shared_library {
 
   /// Looks up a symbol by its exact name.
   /// @return its address, or null.
-  inline any_function try_find(char const* symbol) const noexcept;
+  any_function try_find(char const* symbol) const noexcept;
 
   /// Opens the copy that this process has already loaded, otherwise the first file that the
   /// loader's search finds and loads.
   /// @return a report: runtime_missing, with the names of all files and the loader's reason.
-  static inline report try_open(library_names const& names, shared_library& out) noexcept;
+  static report try_open(library_names const& names, shared_library& out) noexcept;
   /// Whether any code of this process has loaded the library.
-  static inline bool is_loaded(library_names const& names) noexcept;
+  static bool is_loaded(library_names const& names) noexcept;
   /// Whether this process has loaded several copies of the library, which do not share their
   /// objects. Known on Linux only.
-  inline bool has_several_copies() const noexcept;
+  bool has_several_copies() const noexcept;
 
  private:
   void* handle_ = nullptr;
@@ -69,7 +68,6 @@ class shared_library {
 };
 
 namespace detail {
-
 using loader_text = bounded_text<200>;
 
 #if defined(_WIN32)
@@ -149,57 +147,9 @@ inline any_function find_symbol(void* handle, char const* symbol) noexcept {
 }
 
 #endif
-
-// Whether the loader's only reason is that the file does not exist. For a file that exists and
-// cannot be loaded, for example because one of its dependencies is missing, the reason is more
-// useful to the reader. The texts are those of glibc and of musl.
-inline bool is_absence(char const* reason, char const* name) noexcept {
-  constexpr char const* of_musl = "Error loading shared library ";
-  bool const is_musl = std::strncmp(reason, of_musl, std::strlen(of_musl)) == 0;
-  char const* const text = is_musl ? reason + std::strlen(of_musl) : reason;
-  return std::strncmp(text, name, std::strlen(name)) == 0 &&
-         std::strstr(text, is_musl ? "No such file" : "cannot open shared object file") != nullptr;
-}
-
 }  // namespace detail
+DLBRIDGE_END_NAMESPACE
 
-inline any_function shared_library::try_find(char const* symbol) const noexcept {
-  return handle_ == nullptr ? nullptr : detail::find_symbol(handle_, symbol);
-}
-
-inline bool shared_library::is_loaded(library_names const& names) noexcept {
-  return detail::find_loaded_library(names.prefix) != nullptr;
-}
-
-inline bool shared_library::has_several_copies() const noexcept {
-  return prefix_ != nullptr && detail::count_loaded_libraries(prefix_) > 1;
-}
-
-inline report shared_library::try_open(library_names const& names, shared_library& out) noexcept {
-  out.prefix_ = names.prefix;
-  if (void* const handle = detail::find_loaded_library(names.prefix)) {
-    out.handle_ = handle;
-    out.name_ = names.prefix;
-    return report{};
-  }
-  report r =
-      refusal(errc::runtime_missing, names.count > 1 ? "one of the files " : "", "", names.advice);
-  detail::loader_text best_reason;
-  for (std::size_t i = 0; i < names.count; ++i) {
-    detail::loader_text reason;
-    if (void* const handle = detail::load_library(names.files[i], reason)) {
-      out.handle_ = handle;
-      out.name_ = names.files[i];
-      return report{};
-    }
-    r.expected.append(i == 0 ? "" : ", ").append(names.files[i]);
-    if (best_reason.empty() || !detail::is_absence(reason.c_str(), names.files[i])) {
-      best_reason = reason;
-    }
-  }
-  r.got.append(best_reason.c_str());
-  return r;
-}
-
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/runtime/detail/library.ipp>
+#endif

@@ -4,14 +4,11 @@
 #pragma once
 
 #include <atomic>
-#include <utility>
 
 #include <dlbridge/abi.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace detail {
-
 // An owner that waits. Its destructor releases what it owns.
 class retired {
  public:
@@ -32,28 +29,9 @@ class retired {
 class retired_list {
  public:
   // Takes the owner over.
-  void add(retired* item) noexcept {
-    item->next = first_.load(std::memory_order_relaxed);
-    while (!first_.compare_exchange_weak(item->next, item, std::memory_order_release,
-                                         std::memory_order_relaxed)) {
-    }
-  }
+  void add(retired* item) noexcept;
   // Destroys the owners that are ready. A destructor may call this function again.
-  void collect() noexcept {
-    if (first_.load(std::memory_order_relaxed) == nullptr) {
-      return;
-    }
-    retired* item = first_.exchange(nullptr, std::memory_order_acquire);
-    while (item != nullptr) {
-      retired* const next = std::exchange(item->next, nullptr);
-      if (item->is_ready()) {
-        delete item;
-      } else {
-        add(item);
-      }
-      item = next;
-    }
-  }
+  void collect() noexcept;
   bool empty() const noexcept { return first_.load(std::memory_order_relaxed) == nullptr; }
 
  private:
@@ -61,11 +39,10 @@ class retired_list {
 };
 
 // Never destroyed: at process exit the drivers may have ended, and freed their memory.
-DLBRIDGE_LOCAL inline retired_list& retired_owners() noexcept {
-  static retired_list owners;
-  return owners;
-}
-
+DLBRIDGE_LOCAL retired_list& retired_owners() noexcept;
 }  // namespace detail
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/runtime/detail/retired.ipp>
+#endif

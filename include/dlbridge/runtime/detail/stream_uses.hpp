@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <memory>
-#include <new>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
@@ -13,10 +12,8 @@
 #include <dlbridge/kept_stream.hpp>
 #include <dlbridge/stream_ref.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace detail {
-
 // The streams whose operations may use memory until it is freed. Any thread may add streams while
 // other threads do.
 class stream_uses {
@@ -24,57 +21,20 @@ class stream_uses {
   stream_uses() noexcept = default;
   stream_uses(stream_uses&& other) noexcept : first_(other.first_.exchange(nullptr)) {}
   stream_uses& operator=(stream_uses&&) = delete;
-  ~stream_uses() {
-    for (use* each = first_.load(); each != nullptr;) {
-      delete std::exchange(each, each->next);
-    }
-  }
+  ~stream_uses();
 
   // owner: keeps the stream alive, or null. A stream is stored once for each owner, which its
   // address identifies. Returns false if there is no memory for the entry.
-  bool try_add(stream_ref stream, std::shared_ptr<void const> owner) noexcept {
-    kept_stream const kept(stream);
-    for (use const* each = first_.load(std::memory_order_acquire); each != nullptr;
-         each = each->next) {
-      bool const covers = owner == nullptr || each->owner == owner;
-      if (covers && each->where == stream.device() && each->stream == kept) {
-        return true;
-      }
-    }
-    auto* const added = new (std::nothrow)
-        use{stream.device(), kept, std::move(owner), first_.load(std::memory_order_relaxed)};
-    while (added != nullptr &&
-           !first_.compare_exchange_weak(added->next, added, std::memory_order_release,
-                                         std::memory_order_relaxed)) {
-    }
-    return added != nullptr;
-  }
+  bool try_add(stream_ref stream, std::shared_ptr<void const> owner) noexcept;
   // Calls visit with each stream, until it returns a report that is not ok().
   template <class Visit>
-  DLBRIDGE_COLD report visit(Visit visit) const noexcept {
-    report status;
-    for (use const* each = first_.load(std::memory_order_acquire); each != nullptr && status.ok();
-         each = each->next) {
-      status = visit(each->stream.get(each->where));
-    }
-    return status;
-  }
+  DLBRIDGE_COLD report visit(Visit visit) const noexcept;
 
   // The stream that was added last, of those that pop() has not removed. Returns false if there is
   // none.
-  bool try_first(stream_ref& out) const noexcept {
-    use const* const first = first_.load(std::memory_order_acquire);
-    if (first != nullptr) {
-      out = first->stream.get(first->where);
-    }
-    return first != nullptr;
-  }
+  bool try_first(stream_ref& out) const noexcept;
   // Removes that stream, and releases its owner. No other thread uses the object meanwhile.
-  void pop() noexcept {
-    use* const first = first_.load(std::memory_order_relaxed);
-    first_.store(first->next, std::memory_order_relaxed);
-    delete first;
-  }
+  void pop() noexcept;
 
  private:
   struct use {
@@ -85,7 +45,11 @@ class stream_uses {
   };
   std::atomic<use*> first_{nullptr};
 };
-
 }  // namespace detail
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/runtime/detail/stream_uses.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/runtime/detail/stream_uses.ipp>
+#endif

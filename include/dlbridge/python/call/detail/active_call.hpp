@@ -4,19 +4,14 @@
 
 #include <cstddef>
 #include <memory>
-#include <new>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
-#include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/python/ref.hpp>
-#include <dlbridge/requirement.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-
 /// The arguments of a call, as Python passes them.
 struct call_arguments {
   PyObject* const* values;  ///< those of the keywords follow the positional ones
@@ -37,7 +32,7 @@ class active_call {
     shared_import(shared_import const&) = delete;
     shared_import& operator=(shared_import const&) = delete;
     // Out of line: compilers would inline the destructor of the list into itself several times.
-    DLBRIDGE_COLD ~shared_import() {}
+    DLBRIDGE_COLD ~shared_import();
 
     ref object{};
     imported_tensor tensor{};
@@ -81,35 +76,11 @@ class active_call {
   bool is_decided() const noexcept { return is_decided_; }
   /// Continues the search after a function that accepted the call passed it on: its imports are
   /// spent.
-  void resume() noexcept {
-    imports_.reset();
-    is_decided_ = false;
-    current() = this;
-  }
+  void resume() noexcept;
 
   /// Imports the tensor of an object in mode own, unless an earlier overload has.
   /// @return null without memory
-  DLBRIDGE_NOINLINE shared_import* find_or_import(PyObject* object) noexcept {
-    for (shared_import* each = imports_.get(); each != nullptr; each = each->next.get()) {
-      if (each->object.get() == object) {
-        return each;
-      }
-    }
-    std::unique_ptr<shared_import> fresh(new (std::nothrow) shared_import);
-    if (!fresh) {
-      return nullptr;
-    }
-    fresh->object = ref::borrow(object);
-    active_call* const outer = std::exchange(current(), nullptr);  // Python code may run
-    if (!fresh->tensor.import_object(object, import_mode::own,
-                                     device_filter{device_filter::anywhere})) {
-      fresh->exception = take_exception();
-    }
-    current() = outer;
-    fresh->next = std::move(imports_);
-    imports_ = std::move(fresh);
-    return imports_.get();
-  }
+  shared_import* find_or_import(PyObject* object) noexcept;
 
  private:
   call_arguments arguments_;
@@ -119,7 +90,9 @@ class active_call {
   active_call* outer_ = nullptr;
   std::unique_ptr<shared_import> imports_{};
 };
-
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/call/detail/active_call.ipp>
+#endif

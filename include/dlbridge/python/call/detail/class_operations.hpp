@@ -3,48 +3,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <memory>
 #include <type_traits>
-#include <utility>
 
 #include <dlbridge/array_traits.hpp>
 #include <dlbridge/build.hpp>
 #include <dlbridge/device.hpp>
-#include <dlbridge/error.hpp>
 #include <dlbridge/exit_guard.hpp>
 #include <dlbridge/managed_tensor.hpp>
-#include <dlbridge/python/call/detail/path_to_library.hpp>
-#include <dlbridge/python/capsule.hpp>
-#include <dlbridge/python/detail/device_operations.hpp>
-#include <dlbridge/python/error.hpp>
 #include <dlbridge/python/export/produce.hpp>
 #include <dlbridge/python/export/type_exchange_table.hpp>
-#include <dlbridge/python/object_owner.hpp>
-#include <dlbridge/python/ref.hpp>
-#include <dlbridge/shared_tensor.hpp>
 #include <dlbridge/stream_ref.hpp>
-#include <dlbridge/tensor_view.hpp>
 #include <dlbridge/validate.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-
-/// Option of def_dlpack for a class whose objects share the ownership of their memory. An export
-/// keeps a share of the memory in place of the object: it stays valid when the object drops it.
-/// @tparam Owner a function of the array, or a member of it, that gives what owns the memory, such
-///   as a std::shared_ptr. Any thread may free it, without the GIL. Where it is null, an export
-///   keeps the object. By default, the owner is a copy of the array, which shares its memory.
-template <auto Owner = nullptr>
-struct shares {};
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 /// Option of def_dlpack for a class with operators of its own: sets `__array_ufunc__` to None. The
 /// arrays and scalars of NumPy then leave `a + x` and `a == x` to the class; ufuncs refuse x.
 struct no_ufuncs {};
 
-namespace python {
-namespace detail {
+namespace python::detail {
 // The TypeError of an object of a bound class whose __init__ was not called.
 constexpr char const* not_initialized =
     "expected an initialized object; __init__ of its class was not called";
@@ -53,34 +30,6 @@ template <class... Options>
 struct export_options : Options... {
   static constexpr bool refuses_ufuncs = (std::is_same_v<Options, no_ufuncs> || ...);
 };
-
-// Exports the memory of an object: with the object as its owner, or with what shares names.
-template <class Array>
-managed_tensor build_export(void const*, PyObject* self, Array&, description const& d,
-                            struct_kind kind, read_only_policy policy) {
-  return build_on(object_owner(ref::borrow(self)), d, kind, policy);
-}
-template <auto Owner, class Array>
-managed_tensor build_export(shares<Owner> const*, PyObject* self, Array& array,
-                            description const& d, struct_kind kind, read_only_policy policy) {
-  if constexpr (std::is_same_v<decltype(Owner), std::nullptr_t>) {
-    Array copy(array);
-    if (dlbridge::describe(copy).data != d.data) {
-      raise(refusal(errc::bad_argument, "copies of the array that share its memory",
-                    "a copy with memory of its own",
-                    "Name the owner in def_dlpack: dlbridge::shares<&owner>()"));
-    }
-    return build_on(std::move(copy), d, kind, policy);
-  } else {
-    auto owner = std::invoke(Owner, array);
-    if constexpr (std::is_constructible_v<bool, decltype(owner)&>) {
-      if (!owner) {
-        return build_export(static_cast<void*>(nullptr), self, array, d, kind, policy);
-      }
-    }
-    return build_on(std::move(owner), d, kind, policy);
-  }
-}
 
 // The Operations of type_exchange_table, and the methods, of a class.
 // Library: get<T>(object) returns the T of an object; make<T>(value), if makes_objects, an object
@@ -94,124 +43,39 @@ struct class_operations {
   static description describe_object(PyObject* self) {
     return dlbridge::describe(Library::template get<T>(self));
   }
-  static stream_ref ready_on(PyObject* self, device where) {
-    if constexpr (dlbridge::detail::has_stream<T>) {
-      return dlbridge::ready_on(Library::template get<T>(self), where);
-    } else {
-      return stream_ref::default_of(where);
-    }
-  }
+  static stream_ref ready_on(PyObject* self, device where);
   static managed_tensor own(PyObject* self, description const& d,
                             struct_kind kind = struct_kind::versioned,
-                            read_only_policy policy = read_only_policy::refuse) {
-    return build_export(static_cast<Options*>(nullptr), self, Library::template get<T>(self), d,
-                        kind, policy);
-  }
+                            read_only_policy policy = read_only_policy::refuse);
   static managed_tensor export_tensor(PyObject* self) {
     return own(self, describe_for_table(self));
   }
 
-  static PyObject* give_tensor(managed_tensor& m) {
-    // If this function throws, its caller still owns m; but adopt may have freed its tensor by
-    // then. adopt therefore receives a second tensor that shares the ownership of m.
-    auto const original = std::make_shared<managed_tensor>(std::move(m));
-    try {
-      return detail::call_function([&] {
-        auto owner = original;
-        return make_object(build_on(std::move(owner), dlbridge::describe(*original)));
-      });
-    } catch (...) {
-      m = std::move(*original);
-      throw;
-    }
-  }
+  static PyObject* give_tensor(managed_tensor& m);
   // An object of the class; a Tensor, where nothing makes one of an imported array.
-  static PyObject* make_object(managed_tensor m) {
-    if constexpr (Library::makes_objects && dlbridge::detail::can_adopt<T>) {
-      return Library::template make<T>(adopt_as<T>(std::move(m)));
-    } else {
-      ref object = give_own(std::move(m));
-      if (!object) {
-        throw python_error();
-      }
-      return object.release();
-    }
-  }
+  static PyObject* make_object(managed_tensor m);
 
   static PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count,
-                          PyObject* keywords) noexcept {
-    ref capsule;
-    translated([&] {
-      prepare(self);
-      device const where = describe_object(self).device;
-      export_request request;
-      if (!read_export_request(args, count, keywords, where, request)) {
-        return;
-      }
-      stream_ref ready = ready_on(self, where);
-      bool const can_share = request.copy != copy_policy::always && request.target == where;
-      if (can_share) {
-        order_export(request, ready);
-        capsule = wrap_capsule(build_for_consumer([&] {
-          return own(self, describe_again(self, where), request.kind, request.read_only);
-        }));
-      } else {
-        if (is_served_by_host(where, request)) {
-          python::host_wait(ready);
-          ready = stream_ref::default_of(cpu);  // so that produce does not wait again
-        }
-        shared_tensor const shared(own(self, describe_again(self, where)));
-        capsule = produce(shared, shared.get().view(), ready, request);
-      }
-    });
-    return capsule.release();
-  }
+                          PyObject* keywords) noexcept;
 
-  static PyObject* dlpack_device(PyObject* self, PyObject*) noexcept {
-    ref pair;
-    translated([&] { pair = device_pair(describe_object(self).device); });
-    return pair.release();
-  }
+  static PyObject* dlpack_device(PyObject* self, PyObject*) noexcept;
 
  private:
   static void prepare(PyObject* self) { dlbridge::prepare(Library::template get<T>(self)); }
 
   // The table's caller orders its work after the stream that current_work_stream returns, the
   // default stream here; that stream must therefore wait for the array's (spec 5.3).
-  static description describe_for_table(PyObject* self) {
-    prepare(self);
-    if constexpr (dlbridge::detail::has_stream<T>) {
-      device const where = describe_object(self).device;
-      python::order_after(stream_ref::default_of(where), ready_on(self, where));
-      return describe_again(self, where);
-    } else {
-      return describe_object(self);
-    }
-  }
+  static description describe_for_table(PyObject* self);
 
   // Describes an array for its export, on the device for which the request was read and the streams
   // were ordered. Python code may have run since the array was first described, in the arguments or
   // in a thread that received the GIL, and may have moved the elements.
-  static description describe_again(PyObject* self, device where) {
-    description d = describe_object(self);
-    if (d.device != where) {
-      raise(refusal(errc::device_mismatch, name_of(where).c_str(), name_of(d.device).c_str(),
-                    "The array has moved; export it again"));
-    }
-    return d;
-  }
+  static description describe_again(PyObject* self, device where);
 
   template <class F>
-  static void translated(F&& f) noexcept {
-    try {
-      detail::call_function(f);
-    } catch (...) {
-      Library::translate();
-    }
-  }
+  static void translated(F&& f) noexcept;
 };
+}  // namespace python::detail
+DLBRIDGE_END_NAMESPACE
 
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+#include <dlbridge/python/call/detail/class_operations.inl>

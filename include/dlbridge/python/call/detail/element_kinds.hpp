@@ -17,12 +17,10 @@
 
 // Containers are recognized by their members, so that this header, which every extension includes,
 // includes no header of a container, and so that containers of other libraries are recognized too.
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 class member_view;
 
 namespace python {
-
 /// The Python types that correspond to a C++ type.
 enum class element_kind : std::uint8_t {
   other,      ///< what only a binding library converts, such as a class that it binds
@@ -85,17 +83,7 @@ inline constexpr bool is_character<char8_t> = true;
 #endif
 
 template <class T>
-constexpr element_kind find_kind() noexcept {
-  return std::is_reference_v<T> || std::is_const_v<T> ? element_kind::other
-         : is_tensor_parameter<T>                     ? element_kind::tensor
-         : is_scalar<T> && !is_character<T>           ? element_kind::scalar
-         : std::is_same_v<T, member_view>             ? element_kind::view
-         : is_optional<T>                             ? element_kind::optional
-         : dlbridge::detail::is_variant<T>            ? element_kind::variant
-         : is_tuple<T>                                ? element_kind::tuple
-         : is_mapping<T> || is_sequence<T>            ? element_kind::collection
-                                                      : element_kind::other;
-}
+constexpr element_kind find_kind() noexcept;
 
 // Whether a test is true of a type, or of one of those that its template arguments hold.
 template <template <class> class Test, class T>
@@ -199,7 +187,7 @@ constexpr bool is_container_result =
 /// The same for a parameter, which holds no member_view.
 template <class T>
 constexpr bool is_container = is_container_result<T> && !detail::is_view_or_holds_one<T>;
-
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/call/detail/element_kinds.inl>

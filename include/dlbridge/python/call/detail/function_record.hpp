@@ -7,17 +7,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/returns.hpp>
-#include <dlbridge/python/error.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-
 class active_call;
 class refusals;
 
@@ -59,15 +54,10 @@ struct function_record {
   function_record* older = nullptr;  // in a record_list
 
   /// Makes room for the parameters.
-  void set_parameter_count(std::size_t count) {
-    parameters = std::make_unique<parameter_record[]>(count);
-    parameter_count = count;
-  }
+  void set_parameter_count(std::size_t count);
 
   /// @return the name of parameter i in messages, or null
-  char const* name_of(std::size_t i) const noexcept {
-    return parameters[i].name.empty() ? nullptr : parameters[i].name.c_str();
-  }
+  char const* name_of(std::size_t i) const noexcept;
   /// @return the position of parameter i in messages, in which the object of a method has none
   int position(std::size_t i) const noexcept { return static_cast<int>(i) + (is_method ? 0 : 1); }
 
@@ -75,18 +65,7 @@ struct function_record {
   /// @param i the parameter
   /// @param states_none whether they say that the argument may be None
   /// @throws python_error that owns a TypeError for a parameter that refuses None
-  void describe_parameter(std::size_t i, char const* parameter, bool has_default,
-                          bool states_none) {
-    parameters[i].name = parameter != nullptr ? parameter : "";
-    parameters[i].has_default = has_default;
-    if (states_none && parameters[i].refuses_none) {
-      api<PyErr_Format>(PyExc_TypeError,
-                        "dlbridge: the binding of %s() states that argument '%s' may be None, "
-                        "which its type refuses. Write std::optional of the type",
-                        name.c_str(), parameters[i].name.c_str());
-      throw python_error();
-    }
-  }
+  void describe_parameter(std::size_t i, char const* parameter, bool has_default, bool states_none);
 };
 
 /// The records of the functions that one binding library calls, in which a refused call finds those
@@ -94,37 +73,22 @@ struct function_record {
 /// another thread looks for a record.
 class record_list {
  public:
-  void add(function_record& record) {
-    std::lock_guard<std::mutex> const guard(access_);
-    record.older = std::exchange(newest_, &record);
-  }
+  void add(function_record& record);
   /// Removes a record, if it was added.
-  void remove(function_record const& record) {
-    std::lock_guard<std::mutex> const guard(access_);
-    function_record** link = &newest_;
-    while (*link != nullptr && *link != &record) {
-      link = &(*link)->older;
-    }
-    if (*link != nullptr) {
-      *link = record.older;
-    }
-  }
+  void remove(function_record const& record);
   /// @return the newest record that passes a test, or null
   template <class Test>
-  function_record* find(Test test) {
-    std::lock_guard<std::mutex> const guard(access_);
-    function_record* each = newest_;
-    while (each != nullptr && !test(*each)) {
-      each = each->older;
-    }
-    return each;
-  }
+  function_record* find(Test test);
 
  private:
   std::mutex access_{};
   function_record* newest_ = nullptr;
 };
-
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/call/detail/function_record.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/call/detail/function_record.ipp>
+#endif

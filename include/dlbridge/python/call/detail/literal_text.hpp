@@ -7,32 +7,16 @@
 
 #include <dlbridge/abi.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-
 /// Text that is composed at compile time, up to a capacity. `size` also counts what exceeds it.
 template <std::size_t Capacity>
 struct literal_text {
   std::size_t size = 0;
   char data[Capacity + 1] = {};
 
-  constexpr literal_text& append(char const* text) noexcept {
-    for (; *text != '\0'; ++text) {
-      if (size < Capacity) {
-        data[size] = *text;
-      }
-      ++size;
-    }
-    return *this;
-  }
-  constexpr literal_text& append_unsigned(std::uint64_t number) noexcept {
-    if (number >= 10) {
-      append_unsigned(number / 10);
-    }
-    char const digit[] = {static_cast<char>('0' + number % 10), '\0'};
-    return append(digit);
-  }
+  constexpr literal_text& append(char const* text) noexcept;
+  constexpr literal_text& append_unsigned(std::uint64_t number) noexcept;
   constexpr literal_text& append(std::int64_t number) noexcept {
     return number < 0 ? append("-").append_unsigned(0 - static_cast<std::uint64_t>(number))
                       : append_unsigned(static_cast<std::uint64_t>(number));
@@ -52,7 +36,7 @@ constexpr auto compose() noexcept {
   Composer::append_to(text);
   return text;
 }
-
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/call/detail/literal_text.inl>

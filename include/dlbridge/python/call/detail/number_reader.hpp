@@ -4,24 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include <dlbridge/array_traits.hpp>
 #include <dlbridge/dtype.hpp>
-#include <dlbridge/host_memory.hpp>
-#include <dlbridge/layout.hpp>
 #include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/call/detail/scalar.hpp>
-#include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/no_producer.hpp>
-#include <dlbridge/python/pending_exception.hpp>
-#include <dlbridge/python/ref.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
-
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
 // An element type, whose numbers `load` writes as scalar<T>::load does.
 struct number_type {
   dtype type;
@@ -36,12 +26,7 @@ constexpr number_type number_type_of() noexcept {
 }
 
 // Whether the type has __float__ or __index__, and no __len__, as that of a column of a table has.
-inline bool is_number(PyObject* object) noexcept {
-  PyTypeObject const* const type = Py_TYPE(object);
-  PyNumberMethods const* const number = type->tp_as_number;
-  return number != nullptr && (number->nb_float != nullptr || number->nb_index != nullptr) &&
-         !has_length(type);
-}
+bool is_number(PyObject* object) noexcept;
 
 // Reads one argument. Each list is copied to a tuple before its elements are read, as their
 // __float__ may change it.
@@ -53,85 +38,16 @@ class number_reader {
 
   // Returns a row-major copy; or an empty one with a TypeError or OverflowError that has the
   // position of the element, or with the exception that Python code raised.
-  managed_tensor read(PyObject* object) noexcept {
-    managed_tensor result;
-    if (!find_extents(object) || !guarded([&] {
-          result = build_empty(type_.type, dims::from(extents_, static_cast<std::size_t>(rank_)));
-        })) {
-      return managed_tensor();
-    }
-    result.get_versioned()->flags |= flag_is_copied;
-    next_ = static_cast<char*>(result.view().mutable_data());
-    return fill(object, 0) ? std::move(result) : managed_tensor();
-  }
+  managed_tensor read(PyObject* object) noexcept;
 
  private:
   // The extents are the lengths of the first lists of each level.
-  bool find_extents(PyObject* object) noexcept {
-    ref level = ref::borrow(object);
-    while (is_list(level.get())) {
-      if (rank_ == max_rank) {
-        set_error_text(PyExc_TypeError, "expected lists of at most 64 levels");
-        return false;
-      }
-      ref const items = ref::steal(api<PySequence_Tuple>(level.get()));
-      if (!items) {
-        return false;
-      }
-      extents_[rank_++] = PyTuple_GET_SIZE(items.get());
-      if (PyTuple_GET_SIZE(items.get()) == 0) {
-        break;
-      }
-      level = ref::borrow(PyTuple_GET_ITEM(items.get(), 0));
-    }
-    return true;
-  }
+  bool find_extents(PyObject* object) noexcept;
 
-  bool fill(PyObject* object, int depth) noexcept {
-    if (depth == rank_) {
-      if (!type_.load(object, next_)) {
-        return false;
-      }
-      next_ += type_.bytes;
-      return true;
-    }
-    long long const extent = extents_[depth];
-    if (!is_list(object)) {
-      api<PyErr_Format>(PyExc_TypeError, "expected a list of %lld elements; got %s", extent,
-                        Py_TYPE(object)->tp_name);
-      return false;
-    }
-    ref const items = ref::steal(api<PySequence_Tuple>(object));
-    if (!items) {
-      return false;
-    }
-    Py_ssize_t const count = PyTuple_GET_SIZE(items.get());
-    if (count != extent) {
-      api<PyErr_Format>(PyExc_TypeError, "expected a list of %lld elements; got one of %zd", extent,
-                        count);
-      return false;
-    }
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      if (!fill(PyTuple_GET_ITEM(items.get(), i), depth + 1)) {
-        place(i);
-        return false;
-      }
-    }
-    return true;
-  }
+  bool fill(PyObject* object, int depth) noexcept;
 
   // Puts the index of an element, "[1]", before the text of a pending exception that C++ raised.
-  DLBRIDGE_COLD void place(Py_ssize_t i) noexcept {
-    ref exception = take_exception();
-    PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(exception.get()));
-    if ((type == PyExc_TypeError || type == PyExc_OverflowError) &&
-        !ref::steal(PyException_GetTraceback(exception.get()))) {
-      api<PyErr_Format>(type, "[%zd]%s%S", i, is_placed_ ? "" : ": ", exception.get());
-    } else {
-      set_exception(std::move(exception));
-    }
-    is_placed_ = true;
-  }
+  DLBRIDGE_COLD void place(Py_ssize_t i) noexcept;
 
   number_type const& type_;
   std::int64_t extents_[max_rank] = {};
@@ -139,8 +55,9 @@ class number_reader {
   bool is_placed_ = false;  // whether the pending exception has the index of an element
   char* next_ = nullptr;
 };
+}  // namespace python::detail
+DLBRIDGE_END_NAMESPACE
 
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/call/detail/number_reader.ipp>
+#endif

@@ -7,68 +7,30 @@
 #include <type_traits>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/container_argument.hpp>
-#include <dlbridge/python/call/detail/active_call.hpp>
 #include <dlbridge/python/call/detail/argument_check.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
-#include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/member_view.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
-#include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/python/ref.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace binding {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::binding {
 using detail::loaded_argument;
 using detail::loader_of;
 
 // Whether no overload is left to try in the current call, so that the function itself may refuse
 // it.
-inline bool has_no_overload() noexcept {
-  active_call const* const call = active_call::current();
-  return call != nullptr && !call->has_overloads();
-}
-
-template <class P>
-ref& exception_of(tensor_argument<P>& argument) noexcept {
-  return argument.exception();
-}
-template <class P>
-ref& exception_of(container_argument<P>& argument) noexcept {
-  return argument.refusal().exception();
-}
+bool has_no_overload() noexcept;
 
 // Loads an argument of def. Overloads read no iterator: the first one would leave nothing of it to
 // the others.
 template <class P>
-DLBRIDGE_INLINE load_result load_argument(loader_of<P>& argument, PyObject* object, bool convert) {
-  if constexpr (!is_tensor_parameter<P>) {
-    convert = convert && (PyIter_Check(object) == 0 || has_no_overload());
-  }
-  return argument.load(object, {convert, true});
-}
+DLBRIDGE_INLINE load_result load_argument(loader_of<P>& argument, PyObject* object, bool convert);
 
-// The load of the caster of a parameter. Throws an exception of the object that is no refusal, such
-// as KeyboardInterrupt. Returns whether the binding library may call the function: also with an
-// argument that does not fit, if there is no overload. The function then states the reasons of all
-// arguments.
 template <class Library, class P>
-DLBRIDGE_COLD bool is_reported_by_function(loaded_argument<P>& value) {
-  if (value.argument.is_fatal()) {
-    set_exception(std::move(exception_of(value.argument)));
-    Library::throw_pending();
-  }
-  return has_no_overload();
-}
-template <class Library, class P>
-DLBRIDGE_INLINE bool load(loaded_argument<P>& value, PyObject* object, bool convert) {
-  value.result = load_argument<P>(value.argument, object, convert);
-  return value.result != load_result::refused || is_reported_by_function<Library>(value);
-}
+DLBRIDGE_INLINE bool load(loaded_argument<P>& value, PyObject* object, bool convert);
 
 // An object of which a parameter takes ownership, as its caster has found it. The function takes it
 // after all tensors fit, so that a call that is refused takes nothing.
@@ -135,8 +97,11 @@ using library_result =
     std::conditional_t<is_result<std::decay_t<R>>, made_object<std::decay_t<R>>,
                        std::conditional_t<is_converted_by_caster<Library, std::decay_t<R>>,
                                           returned_value<std::decay_t<R>>, R>>;
+}  // namespace python::binding
+DLBRIDGE_END_NAMESPACE
 
-}  // namespace binding
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+#include <dlbridge/python/call/detail/parameter_types.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/call/detail/parameter_types.ipp>
+#endif

@@ -3,34 +3,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <optional>
-#include <utility>
-
-#include <dlbridge/build.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/exchange_table.hpp>
 #include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/call/detail/numpy_arrays.hpp>
 #include <dlbridge/python/call/returns.hpp>
-#include <dlbridge/python/capsule.hpp>
-#include <dlbridge/python/detail/keywords.hpp>
-#include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/error.hpp>
-#include <dlbridge/python/import/detail/known_types.hpp>
-#include <dlbridge/python/import/detail/no_producer.hpp>
-#include <dlbridge/python/import/detail/type_cache.hpp>
-#include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/python/ref.hpp>
-#include <dlbridge/python/tensor/tensor_type.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-
 /// One row for each top-level package of each library except dlbridge.
 struct library_row {
   library which;
@@ -44,49 +25,12 @@ struct library_row {
   // Null if it keeps every dtype.
   char const* wider = nullptr;
 };
-constexpr char const* jax_wider = "Call jax.config.update(\"jax_enable_x64\", True)";
-DLBRIDGE_LOCAL inline constexpr library_row library_rows[] = {
-    {library::numpy, "numpy", "numpy", "from_dlpack", false, "empty", nullptr},
-    {library::torch, "torch", "torch", "from_dlpack", false, nullptr, "Tensor"},
-    {library::jax, "jax", "jax.dlpack", "from_dlpack", false, nullptr, nullptr, jax_wider},
-    {library::jax, "jaxlib", "jax.dlpack", "from_dlpack", false, nullptr, nullptr, jax_wider},
-    {library::tensorflow, "tensorflow", "tensorflow.experimental.dlpack", "from_dlpack", true,
-     nullptr, nullptr},
-    {library::cupy, "cupy", "cupy", "from_dlpack", false, "empty", nullptr},
-    {library::tvm_ffi, "tvm_ffi", "tvm_ffi", "from_dlpack", false, nullptr, nullptr},
-    {library::dpnp, "dpnp", "dpnp", "from_dlpack", false, nullptr, nullptr},
-    {library::dpctl, "dpctl", "dpctl.tensor", "from_dlpack", false, nullptr, nullptr},
-    {library::paddle, "paddle", "paddle.utils.dlpack", "from_dlpack", true, nullptr, nullptr},
-    {library::mlx, "mlx", "mlx.core", "array", false, nullptr, nullptr, ""},
-};
 
 namespace detail {
-inline library_row const* find_library(library which) noexcept {
-  for (library_row const& each : library_rows) {
-    if (each.which == which) {
-      return &each;
-    }
-  }
-  return nullptr;
-}
+inline library_row const* find_library(library which) noexcept;
 
 // The row of the library that defines a class, by the first part of the class's __module__.
-inline library_row const* find_library(PyTypeObject* type) noexcept {
-  ref const module = optional_attribute(reinterpret_cast<PyObject*>(type), names::get().module);
-  char const* const name =
-      module && PyUnicode_Check(module.get()) ? api<PyUnicode_AsUTF8>(module.get()) : nullptr;
-  if (!suppress_exception()) {
-    return nullptr;
-  }
-  for (library_row const& each : library_rows) {
-    std::size_t const length = std::strlen(each.root);
-    if (name != nullptr && std::strncmp(name, each.root, length) == 0 &&
-        (name[length] == '\0' || name[length] == '.')) {
-      return &each;
-    }
-  }
-  return nullptr;
-}
+inline library_row const* find_library(PyTypeObject* type) noexcept;
 
 // The conversion from tensors to objects of one Python type's library.
 struct path_to_library {
@@ -104,180 +48,36 @@ struct path_to_library {
   }
 };
 
-// Whether an object is a number of Python's own, or a list of some, which or_other accepts. NumPy
-// makes the arrays for their callers, where it is installed.
-inline bool is_plain(PyObject* object) noexcept {
-  return is_list(object) || PyFloat_Check(object) || PyLong_Check(object);
-}
-
-// The row of the library that defines a type or, as that of a subclass is not the library's, one of
-// its bases; null without one, and after an exception that is not suppressible.
-inline library_row const* find_library_of(PyTypeObject* type) noexcept {
-  ref const classes = classes_of(type);
-  Py_ssize_t const count = classes ? PyTuple_GET_SIZE(classes.get()) : 0;
-  library_row const* row = nullptr;
-  for (Py_ssize_t i = 0; i < count && row == nullptr && PyErr_Occurred() == nullptr; ++i) {
-    row = find_library(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes.get(), i)));
-  }
-  return row;
-}
-
 // Accepts the strides that a library takes. PyTorch throws an exception for negative ones through a
 // function that is noexcept, which ends the process. Frees the tensor on failure, and sets an
 // exception.
-inline bool accept_strides(bool is_torch, managed_tensor& m) noexcept {
-  bool is_negative = false;
-  for (int i = 0; is_torch && m && i < m.view().rank(); ++i) {
-    is_negative = is_negative || m.view().stride(i) < 0;
-  }
-  if (is_negative) {
-    set_error(refusal(errc::layout_mismatch, "strides of 0 and above, as PyTorch requires",
-                      name_of(m.view()).c_str(),
-                      "For the author: return a copy, such as copy_of(view)"));
-    error_keeper const pending;
-    m = managed_tensor();
-  }
-  return !is_negative;
-}
+inline bool accept_strides(bool is_torch, managed_tensor& m) noexcept;
 
 // Looks a path up, and stores it. An exception that is not suppressible stays pending; the path is
 // then unknown, and another call may find it.
-DLBRIDGE_COLD inline path_to_library find_export_path(PyObject* object,
-                                                      exchange_table table) noexcept {
-  PyTypeObject* const type = Py_TYPE(object);
-  path_to_library path;
-  path.table = table;
-  path.row = find_library_of(type);
-  if (!table && PyErr_Occurred() == nullptr) {
-    if (path.row == nullptr && is_plain(object)) {
-      path.row = find_library(library::numpy);
-    }
-    path.function =
-        path.row != nullptr ? import_function(path.row->module, path.row->function) : ref();
-    if (!path.function && suppress_exception()) {
-      path.row = nullptr;
-      ref const space =
-          ref::steal(api<PyObject_CallMethodNoArgs>(object, names::get().array_namespace));
-      path.function =
-          space ? ref::steal(api<PyObject_GetAttrString>(space.get(), "from_dlpack")) : ref();
-      suppress_exception();
-    }
-  }
-  bool const is_known = PyErr_Occurred() == nullptr;
-  if (is_known && (path.arrays() != nullptr || PyErr_Occurred() == nullptr)) {
-    type_cache::set_export_path(type, path.row, ref::borrow(path.function.get()));
-  }
-  return path;
-}
+DLBRIDGE_COLD path_to_library find_export_path(PyObject* object, exchange_table table) noexcept;
 
 // The path for the objects of a type, by one of them.
-inline path_to_library export_path_of(PyObject* object) noexcept {
-  type_entry const& type = type_cache::get(Py_TYPE(object));
-  exchange_table const table =
-      type.exchange && type.exchange.can_import() ? type.exchange : exchange_table();
-  return type.has_export_path ? path_to_library{table, type.library, ref::borrow(type.from_dlpack)}
-                              : find_export_path(object, table);
-}
+inline path_to_library export_path_of(PyObject* object) noexcept;
 
 // The exchange table of a type, or an empty one for an object that is no type.
-inline exchange_table table_of(PyObject* type) noexcept {
-  return type != nullptr && PyType_Check(type)
-             ? type_cache::get(reinterpret_cast<PyTypeObject*>(type)).exchange
-             : exchange_table();
-}
+exchange_table table_of(PyObject* type) noexcept;
 
 // The exchange table of dlbridge.Tensor of the installed package, whose version may differ from
 // this extension's; empty when the package is not installed, and after an exception, which is
 // pending if it is not suppressible.
-DLBRIDGE_LOCAL inline exchange_table installed_table() noexcept {
-  static lazy_object type;  // None where the package is not installed
-  PyObject* const found = type.get([]() noexcept {
-    ref tensor = import_function("dlbridge", "Tensor");
-    if (!tensor && PyErr_ExceptionMatches(PyExc_ModuleNotFoundError) != 0) {
-      api<PyErr_Clear>();
-      tensor = ref::borrow(Py_None);
-    }
-    return tensor;
-  });
-  if (found == nullptr) {  // another failure may not occur again
-    suppress_exception();
-  }
-  return table_of(found);
-}
+DLBRIDGE_LOCAL exchange_table installed_table() noexcept;
 
 // Converts a tensor by an exchange table. A slot that fails leaves the tensor with its caller.
-inline ref give_by_table(exchange_table table, managed_tensor m) noexcept {
-  if (!guarded([&] { m = to_versioned(std::move(m)); })) {
-    return ref();
-  }
-  ref object = ref::steal(static_cast<PyObject*>(table.try_import(m)));
-  if (!object) {
-    if (PyErr_Occurred() == nullptr) {
-      set_error(refusal(errc::producer_failed, "an object from the exchange table",
-                        "success and no object"));
-    }
-    error_keeper const pending;
-    m = managed_tensor();
-  }
-  return object;
-}
+ref give_by_table(exchange_table table, managed_tensor m) noexcept;
 
 // Converts a tensor by NumPy's C API, or else by from_dlpack.
 // @pre path.function is not empty.
-inline ref give_by_function(path_to_library const& path, managed_tensor m, returns as) noexcept {
-  if (numpy_arrays const* const arrays = m ? path.arrays() : nullptr) {
-    ref array = arrays->give(m);
-    if (array || !m) {
-      return array;
-    }
-  }
-  std::optional<tensor_view> const built = m ? std::optional(m.view()) : std::nullopt;
-  bool const is_read_only = built && built->read_only();
-  ref producer;
-  if (path.takes_capsule()) {
-    managed_tensor legacy;
-    auto const policy = m && find_immutable(m) != nullptr ? read_only_policy::drop
-                                                          : read_only_policy::refuse;  // as produce
-    if (guarded([&] { legacy = to_legacy(std::move(m), policy); })) {
-      producer = wrap_capsule(std::move(legacy));
-    }
-  } else {
-    producer = wrap_tensor(std::move(m));
-  }
-  ref object =
-      producer ? ref::steal(api<PyObject_CallOneArg>(path.function.get(), producer.get())) : ref();
-  if (!object && is_read_only && PyErr_ExceptionMatches(PyExc_BufferError) != 0) {
-    ref const cause = take_exception();
-    set_error(refusal(errc::read_only, "writable memory, as the library of the result requires",
-                      "read-only memory", "For the author: return a copy, such as copy_of(view)"));
-    set_cause(cause.get());
-  }
-  bool const is_kept = path.row != nullptr && built && built->dtype().bits < 64;
-  if (object && built && path.wider() != nullptr && !is_kept) {
-    return keep_values(std::move(object), producer.get(), *built, as, path.wider());
-  }
-  return object;
-}
+inline ref give_by_function(path_to_library const& path, managed_tensor m, returns as) noexcept;
 
 // The conversion to objects of a library, which is imported if necessary. It is unknown, with an
 // exception set, while the library cannot be imported.
-DLBRIDGE_LOCAL inline path_to_library find_export_path(library_row const& row) noexcept {
-  constexpr std::size_t count = sizeof library_rows / sizeof *library_rows;
-  static lazy_object functions[count];
-  static lazy_object types[count];
-  auto const place = static_cast<std::size_t>(&row - library_rows);
-  auto const import = [&row](char const* name) noexcept {
-    return [&row, name]() noexcept { return import_function(row.module, name); };
-  };
-  path_to_library path;
-  path.function = ref::borrow(functions[place].get(import(row.function)));
-  if (path.function && row.type != nullptr) {
-    path.table = table_of(types[place].get(import(row.type)));
-  }
-  path.row = PyErr_Occurred() == nullptr ? &row : nullptr;
-  path.row = path.arrays() != nullptr || PyErr_Occurred() == nullptr ? path.row : nullptr;
-  return path;
-}
+DLBRIDGE_LOCAL inline path_to_library find_export_path(library_row const& row) noexcept;
 }  // namespace detail
 
 /// Converts a tensor to a Tensor: of the installed package dlbridge, or else of this extension.
@@ -287,15 +87,7 @@ DLBRIDGE_LOCAL inline path_to_library find_export_path(library_row const& row) n
 /// Takes m; on failure m is freed.
 /// @par Thread and GIL
 /// The caller holds the GIL.
-inline ref give_own(managed_tensor m) noexcept {
-  exchange_table const table = detail::installed_table();
-  if (PyErr_Occurred() != nullptr) {
-    error_keeper const pending;
-    m = managed_tensor();
-    return ref();
-  }
-  return table ? detail::give_by_table(table, std::move(m)) : wrap_tensor(std::move(m));
-}
+ref give_own(managed_tensor m) noexcept;
 
 /// Converts a tensor to an object of a library, which is imported if necessary.
 /// @param which the library
@@ -306,26 +98,12 @@ inline ref give_own(managed_tensor m) noexcept {
 /// Takes m; on failure m is freed.
 /// @par Thread and GIL
 /// The caller holds the GIL.
-inline ref give_as(library which, managed_tensor m, bool narrows = false) noexcept {
-  library_row const* const row = detail::find_library(which);
-  if (row == nullptr) {
-    return give_own(std::move(m));
-  }
-  detail::path_to_library const path = detail::find_export_path(*row);
-  if (path.row == nullptr) {
-    error_keeper const pending;
-    m = managed_tensor();
-    return ref();
-  }
-  if (!detail::accept_strides(which == library::torch, m)) {
-    return ref();
-  }
-  // A table orders no streams, which from_dlpack of the library does.
-  return path.table && path.table.can_import() && m && m.view().device() == cpu
-             ? detail::give_by_table(path.table, std::move(m))
-             : detail::give_by_function(path, std::move(m), {which, narrows});
-}
-
+inline ref give_as(library which, managed_tensor m, bool narrows = false) noexcept;
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/call/detail/path_to_library.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/call/detail/path_to_library.ipp>
+#endif

@@ -4,25 +4,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstddef>
-#include <cstring>
-#include <utility>
-
-#include <dlbridge/build.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/exit_guard.hpp>
 #include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
-#include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/error.hpp>
-#include <dlbridge/python/pending_exception.hpp>
-#include <dlbridge/python/ref.hpp>
-#include <dlbridge/tensor_view.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
 /// One property of an object of a library: an attribute, or a method without arguments.
 struct property_test {
   PyObject* names::* attribute = nullptr;
@@ -80,59 +67,20 @@ DLBRIDGE_LOCAL inline constexpr known_type known_types[] = {
 };
 
 // Whether a class has this name in this module.
-inline bool is_named(PyTypeObject* type, char const* module, char const* name) noexcept {
-  char const* const dotted = type->tp_name;  // with the module where the type is static
-  char const* const dot = std::strrchr(dotted, '.');
-  if (std::strcmp(dot != nullptr ? dot + 1 : dotted, name) != 0) {
-    return false;
-  }
-  ref const stored = type_attribute(type, names::get().module);
-  if (stored && PyUnicode_Check(stored.get())) {
-    return PyUnicode_CompareWithASCIIString(stored.get(), module) == 0;
-  }
-  std::size_t const length = std::strlen(module);
-  return std::strncmp(dotted, module, length) == 0 && dotted + length == dot;
-}
+bool is_named(PyTypeObject* type, char const* module, char const* name) noexcept;
 
 /// The row of a type, or of one from which it is derived; null for most types. No Python code runs.
-DLBRIDGE_COLD inline known_type const* find_known_type(PyTypeObject* type) noexcept {
-  ref const classes = classes_of(type);
-  for (known_type const& each : known_types) {
-    for (Py_ssize_t i = 0; classes && i < PyTuple_GET_SIZE(classes.get()); ++i) {
-      auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes.get(), i));
-      if (is_named(base, each.module, each.type)) {
-        return &each;
-      }
-    }
-  }
-  return nullptr;
-}
-
-// The owner of a tensor that as_immutable returned.
-struct immutable_array {
-  managed_tensor imported;
-};
+DLBRIDGE_COLD known_type const* find_known_type(PyTypeObject* type) noexcept;
 
 /// Marks a tensor as read-only: most of these libraries export legacy structs, which have no flag.
 /// @return a tensor on the same memory; empty, with an exception set, when there is no memory.
 /// @par Ownership
 /// Takes m; on failure m is freed.
-DLBRIDGE_COLD inline managed_tensor as_immutable(managed_tensor m) noexcept {
-  managed_tensor marked;
-  guarded([&] {
-    description d = describe_view(m.view());
-    d.flags |= flag_read_only;
-    marked = build_on(immutable_array{std::move(m)}, d);
-  });
-  return marked;
-}
+DLBRIDGE_COLD managed_tensor as_immutable(managed_tensor m) noexcept;
 
 /// The tensor as the library exported it, or null for one that as_immutable did not return. The
 /// library hands out legacy structs of such a tensor, and so may dlbridge.
-inline managed_tensor const* find_immutable(managed_tensor const& m) noexcept {
-  immutable_array const* const owner = dlbridge::detail::find_owner<immutable_array>(m);
-  return owner != nullptr ? &owner->imported : nullptr;
-}
+managed_tensor const* find_immutable(managed_tensor const& m) noexcept;
 
 /// How a property is read: by the C function of its descriptor, or, where both are null, by an
 /// attribute that is looked up, which costs more than the export of a tensor. The functions belong
@@ -146,29 +94,7 @@ struct property_reader {
 // The C function that reads a property of the objects of a type. None for a type with a lookup of
 // its own, for an attribute that Python code defines, and for a descriptor of another type: only a
 // call of the descriptor itself checks the type of the object. No Python code runs.
-DLBRIDGE_COLD inline property_reader find_reader(PyTypeObject* type,
-                                                 property_test const& test) noexcept {
-  property_reader reader;
-  ref const attribute = type_attribute(type, names::get().*test.attribute);
-  if (!attribute || type->tp_getattro != &PyObject_GenericGetAttr) {
-    return reader;
-  }
-  auto const serves = [&](PyTypeObject* kind) {
-    return Py_TYPE(attribute.get()) == kind &&
-           api<PyType_IsSubtype>(
-               type, reinterpret_cast<PyDescrObject const*>(attribute.get())->d_type) != 0;
-  };
-  if (test.is_method && serves(&PyMethodDescr_Type)) {
-    PyMethodDef const& method = *reinterpret_cast<PyMethodDescrObject*>(attribute.get())->d_method;
-    reader.method = method.ml_flags == METH_NOARGS ? method.ml_meth : nullptr;
-  } else if (!test.is_method && serves(&PyGetSetDescr_Type)) {
-    PyGetSetDef const& property =
-        *reinterpret_cast<PyGetSetDescrObject*>(attribute.get())->d_getset;
-    reader.property = property.get;
-    reader.closure = property.closure;
-  }
-  return reader;
-}
+DLBRIDGE_COLD property_reader find_reader(PyTypeObject* type, property_test const& test) noexcept;
 
 /// The properties of the objects of one type, and how they are read. None for most types.
 struct property_tests {
@@ -182,19 +108,6 @@ struct property_tests {
 /// with a refusal.
 enum class import_path { table, protocol };
 
-// Reads one property. Returns an empty reference with an exception set on failure.
-inline ref read_property(PyObject* object, property_test const& test,
-                         property_reader const& by) noexcept {
-  if (by.property != nullptr || by.method != nullptr) {
-    return ref::steal(dlbridge::detail::call_guarded([&] {
-      return by.property != nullptr ? by.property(object, by.closure) : by.method(object, nullptr);
-    }));
-  }
-  PyObject* const name = names::get().*test.attribute;
-  return ref::steal(test.is_method ? api<PyObject_CallMethodNoArgs>(object, name)
-                                   : api<PyObject_GetAttr>(object, name));
-}
-
 /// Tests the properties of an object.
 /// @param tests of the present type of the object; a copy, as reading a property may run Python
 ///   code, which may replace the entry of the cache.
@@ -202,25 +115,7 @@ inline ref read_property(PyObject* object, property_test const& test,
 ///   one that is not suppressible; or none, where __dlpack__ is to be called in place of the table.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.
-inline bool pass_tests(property_tests const tests, PyObject* object, import_path path) noexcept {
-  for (int i = 0; i < 2; ++i) {
-    property_test const& each = tests.row->tests[i];
-    if (path == import_path::protocol && each.expected == nullptr) {
-      continue;
-    }
-    ref const value = read_property(object, each, tests.readers[i]);
-    if (!value) {  // __dlpack__ states the reason
-      return suppress_exception() && path == import_path::protocol;
-    }
-    if (value.get() != (each.usual ? Py_True : Py_False)) {
-      if (each.expected != nullptr) {
-        set_error(refusal(errc::producer_failed, each.expected, each.got, each.advice));
-      }
-      return false;
-    }
-  }
-  return true;
-}
+bool pass_tests(property_tests const tests, PyObject* object, import_path path) noexcept;
 
 /// Whether the library of a tensor records operations on it for a gradient, which would be wrong
 /// after a function wrote to the memory: no library notices that.
@@ -228,22 +123,10 @@ inline bool pass_tests(property_tests const tests, PyObject* object, import_path
 /// @return true with an exception set: BufferError, or one that is not suppressible.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.
-inline bool is_recorded(property_tests const tests, PyObject* object) noexcept {
-  property_test const& gradient = tests.row->tests[1];
-  ref const value = read_property(object, gradient, tests.readers[1]);
-  if (value.get() == (gradient.usual ? Py_True : Py_False)) {
-    return false;
-  }
-  ref const is_enabled = value ? import_function(tests.row->module, "is_grad_enabled") : ref();
-  ref const enabled = is_enabled ? ref::steal(api<PyObject_CallNoArgs>(is_enabled.get())) : ref();
-  if (enabled.get() != Py_True) {
-    return !suppress_exception();
-  }
-  set_error(refusal(errc::read_only, "a tensor to which the function may write",
-                    tests.row->recorded, tests.row->unrecorded));
-  return true;
-}
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+bool is_recorded(property_tests const tests, PyObject* object) noexcept;
+}  // namespace python::detail
+DLBRIDGE_END_NAMESPACE
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/import/detail/known_types.ipp>
+#endif

@@ -2,97 +2,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstring>
-
-#include <dlbridge/error.hpp>
-#include <dlbridge/python/detail/keywords.hpp>
-#include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/detail/read_values.hpp>
-#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/api.hpp>
 #include <dlbridge/python/import/import_request.hpp>
-#include <dlbridge/python/ref.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace detail {
-
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
 // Whether an object is a list, a tuple or a range, which may hold numbers.
-inline bool is_list(PyObject* object) noexcept {
-  return PyList_Check(object) || PyTuple_Check(object) || PyRange_Check(object);
-}
+bool is_list(PyObject* object) noexcept;
 
 // Whether a dtype is one of NumPy's numbers. An exception may be set if not.
-inline bool is_numpy_number(PyObject* dtype) noexcept {
-  ref const kind = optional_attribute(dtype, "kind");
-  char const* const text = kind ? text_in(kind.get()) : nullptr;
-  return text != nullptr && *text != '\0' && std::strchr("biufc", *text) != nullptr &&
-         optional_attribute(dtype, "isnative");
-}
+bool is_numpy_number(PyObject* dtype) noexcept;
 
 // Whether numpy.asarray() makes an array of numbers of an object, as far as that can be told
 // without a conversion: of a list by its first item, of an object with __array__ by its dtype,
 // unless it is sparse. An exception may be set if not.
-DLBRIDGE_COLD inline bool is_array_like(PyObject* object) noexcept {
-  ref item = ref::borrow(object);
-  for (int i = 0; i < 64 && is_list(item.get()) && api<PySequence_Size>(item.get()) > 0; ++i) {
-    item = ref::steal(api<PySequence_GetItem>(item.get(), 0));
-    if (!item) {
-      return false;
-    }
-  }
-  if (PyErr_Occurred() != nullptr || PyUnicode_Check(item.get()) || PyType_Check(item.get())) {
-    return false;
-  }
-  if (is_list(item.get()) || PyLong_Check(item.get()) || PyFloat_Check(item.get()) ||
-      PyComplex_Check(item.get()) || PyObject_CheckBuffer(item.get()) != 0) {
-    return true;
-  }
-  ref const method = optional_attribute(object, "__array__");
-  ref const dtype = method ? optional_attribute(object, names::get().dtype) : ref();
-  return dtype && is_numpy_number(dtype.get()) && !optional_attribute(object, "todense");
-}
+DLBRIDGE_COLD bool is_array_like(PyObject* object) noexcept;
 
 constexpr char const* remedy_of_array_like = "Pass numpy.asarray() of it";
 
 // What to pass in place of an object that is no producer, null if that is not known. An exception
 // may be set.
-DLBRIDGE_COLD inline char const* remedy_for_object(PyObject* object) noexcept {
-  return PyBytes_Check(object) ? "Pass numpy.frombuffer() of it, with its dtype"
-         : !PyType_Check(object) && optional_attribute(object, "to_dlpack")
-             ? "Pass the capsule that its to_dlpack() returns"
-         : PyErr_Occurred() == nullptr && is_array_like(object) ? remedy_of_array_like
-                                                                : nullptr;
-}
+DLBRIDGE_COLD char const* remedy_for_object(PyObject* object) noexcept;
 
 // Whether an object has no __dlpack__. A value of None states that it does not support DLPack. May
 // return true with an exception of the lookup set.
-inline bool lacks_dlpack(PyObject* object) noexcept {
-  ref const method = optional_attribute(object, names::get().dlpack);
-  return !method || method.get() == Py_None;
-}
+bool lacks_dlpack(PyObject* object) noexcept;
 
 // Raises not_a_producer, or what a lookup of an attribute raised.
 // @param is_class whether the object is a class whose objects are producers
 // @param remedy states what to pass instead; null for remedy_for_object
 // @param others what the caller accepts beside producers, such as ", or a buffer"
-inline void set_no_producer(PyObject* object, bool is_class, remedy_function* remedy,
-                            char const* others = "") noexcept {
-  char const* const advice = is_class            ? "Pass an object of it"
-                             : remedy != nullptr ? remedy(object)
-                                                 : remedy_for_object(object);
-  if (PyErr_Occurred() != nullptr) {
-    return;
-  }
-  PyTypeObject* const named = is_class ? reinterpret_cast<PyTypeObject*>(object) : Py_TYPE(object);
-  report r = refusal(errc::not_a_producer, "an object with __dlpack__ and __dlpack_device__",
-                     is_class ? "the class " : "one of type ", advice);
-  r.expected.append(others);
-  r.got.append(named->tp_name);
-  set_error(r);
-}
+void set_no_producer(PyObject* object, bool is_class, remedy_function* remedy,
+                     char const* others = "") noexcept;
+}  // namespace python::detail
+DLBRIDGE_END_NAMESPACE
 
-}  // namespace detail
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/import/detail/no_producer.ipp>
+#endif

@@ -3,18 +3,14 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/import/detail/known_types.hpp>
 #include <dlbridge/python/import/detail/type_entry.hpp>
 #include <dlbridge/python/ref.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-
 /// Entries by type. The version tag of an entry tells whether the type has been modified, or
 /// another type has taken its address; types without a valid tag are looked up each time. Objects
 /// are not cached. A type that finds all its slots taken replaces another one, which is then looked
@@ -34,68 +30,26 @@ class type_cache {
 
   /// @return the entry of a type if it is cached, or null. Always null on free-threaded builds,
   ///   where other threads may change what the callers read of an object.
-  DLBRIDGE_INLINE static type_entry const* find([[maybe_unused]] PyTypeObject* type) noexcept {
-#if defined(Py_GIL_DISABLED)
-    return nullptr;
-#else
-    type_entry const& first = *slots_of(type);
-    return is_valid(first, type) ? &first : find_further(type);
-#endif
-  }
+  DLBRIDGE_INLINE static type_entry const* find([[maybe_unused]] PyTypeObject* type) noexcept;
 
   /// Stores the export path of a type.
   /// @param function a reference that the cache holds for ever, as results may use it meanwhile.
   DLBRIDGE_COLD static void set_export_path(PyTypeObject* type, library_row const* library,
-                                            ref function) noexcept {
-    type_entry& entry = slot(type);
-    if (is_valid(entry, type)) {
-      entry.library = library;
-      entry.from_dlpack = function.release();
-      entry.has_export_path = true;
-    }
-  }
+                                            ref function) noexcept;
 
  private:
   static constexpr std::size_t size = 256;  // zero pages, of which the used ones take memory
   static constexpr std::size_t window = 4;  // the slots in which a type may be
 
-  DLBRIDGE_LOCAL static type_entry* slots_of(PyTypeObject* type) noexcept {
-#if defined(Py_GIL_DISABLED)
-    thread_local
-#else
-    static
-#endif
-        type_entry entries[size + window - 1];
-    return &entries[(reinterpret_cast<std::uintptr_t>(type) >> 5) % size];
-  }
+  DLBRIDGE_LOCAL static type_entry* slots_of(PyTypeObject* type) noexcept;
 
   // The slot with the entry of a type, or else the one for it.
-  static type_entry& slot(PyTypeObject* type) noexcept {
-    type_entry* const slots = slots_of(type);
-    for (std::size_t i = 0; i < window; ++i) {
-      if (slots[i].type == type || slots[i].type == nullptr) {
-        return slots[i];
-      }
-    }
-    return *slots;
-  }
+  static type_entry& slot(PyTypeObject* type) noexcept;
 
-  DLBRIDGE_NOINLINE static type_entry const* find_further(PyTypeObject* type) noexcept {
-    type_entry const& entry = slot(type);
-    return is_valid(entry, type) ? &entry : nullptr;
-  }
+  static type_entry const* find_further(PyTypeObject* type) noexcept;
 
   // The entry of a type, which is looked up unless it is valid.
-  DLBRIDGE_LOCAL DLBRIDGE_NOINLINE static type_entry const& renew(PyTypeObject* type) noexcept {
-    type_entry& entry = slot(type);
-    if (!is_valid(entry, type)) {
-#if defined(Py_GIL_DISABLED)
-      xdecref(std::exchange(entry.dlpack, nullptr));  // Python code may run
-#endif
-      entry = detail::look_up_type(type);
-    }
-    return entry;
-  }
+  DLBRIDGE_LOCAL static type_entry const& renew(PyTypeObject* type) noexcept;
 
   static bool is_valid(type_entry const& entry, PyTypeObject* type) noexcept {
     return entry.type == type && entry.version_tag != 0 &&
@@ -106,19 +60,17 @@ class type_cache {
 namespace detail {
 // As pass_tests, where the type has properties. The type is looked up now, as Python code that has
 // run may have changed it.
-DLBRIDGE_NOINLINE inline bool may_import(PyObject* object, import_path path) noexcept {
-  property_tests const tests = type_cache::get(Py_TYPE(object)).tests;
-  return !tests || pass_tests(tests, object, path);
-}
+bool may_import(PyObject* object, import_path path) noexcept;
 
 // Whether a function may write to an object: not where its library would record what it does for a
 // gradient. Returns false with an exception set.
-DLBRIDGE_NOINLINE inline bool may_write(PyObject* object) noexcept {
-  property_tests const tests = type_cache::get(Py_TYPE(object)).tests;
-  return !tests || !is_recorded(tests, object);
-}
+bool may_write(PyObject* object) noexcept;
 }  // namespace detail
-
 }  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/python/import/detail/type_cache.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/import/detail/type_cache.ipp>
+#endif

@@ -6,89 +6,19 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/api.hpp>
-#include <dlbridge/python/call/detail/as_function.hpp>
-#include <dlbridge/python/call/detail/bound_function.hpp>
-#include <dlbridge/python/call/detail/describe_parameters.hpp>
 #include <dlbridge/python/call/detail/parameter_types.hpp>
-#include <dlbridge/python/call/detail/signature_rules.hpp>
-#include <dlbridge/python/detail/keywords.hpp>
-#include <dlbridge/python/detail/lookups.hpp>
-#include <dlbridge/python/nanobind/detail/extras.hpp>
 #include <dlbridge/python/nanobind/detail/library.hpp>
-#include <dlbridge/python/nanobind/detail/python_function.hpp>
-#include <dlbridge/python/nanobind/errors.hpp>
 #include <dlbridge/python/ref.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace on_nanobind {
-
-// The function object that nanobind binds, and its record, which the object owns.
-template <class Body>
-struct made_body {
-  Body body;
-  python_function& record;
-};
-
-// display_name: the name in messages
-template <class Callee, class... Extra>
-auto make_body(Callee callee, std::string const& display_name, bool is_method,
-               Extra const&... extra) {
-  using signature = typename binding::call_signature<Callee>::signature;
-  binding::require_signature<library, (guard_traits<Extra>::releases_gil || ...), signature>();
-  auto owner = std::make_unique<python_function>(display_name.c_str());
-  python_function& record = *owner;
-  if (!python::names::prepare()) {
-    throw_pending();
-  }
-  record.is_method = is_method;
-  binding::describe_parameters<library>(record, static_cast<signature*>(nullptr));
-  constexpr std::size_t named = (std::size_t{is_argument<Extra>} + ... + 0);
-  [[maybe_unused]] std::size_t next = is_method && named < record.parameter_count ? 1 : 0;
-  throwing_pending([&] { (add_extra(record, next, extra), ...); });
-  using function = binding::bound_function<library, Callee, guard_of<Extra...>, signature>;
-  python_function::records().add(record);
-  return made_body<function>{function(std::move(callee), std::move(owner)), record};
-}
-
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::on_nanobind {
 // An attribute of a module or class, or an empty reference.
-inline ref attribute(PyObject* scope, char const* name) {
-  ref value = optional_attribute(scope, name);
-  if (PyErr_Occurred() != nullptr) {
-    throw_pending();
-  }
-  return value;
-}
-
-// Throws TypeError for an attribute to which nanobind can add no overload: it would end the
-// process.
-DLBRIDGE_COLD inline void require_overloadable(PyObject* scope, PyObject* existing,
-                                               char const* name, bool is_method) {
-  if (!signatures_of(existing)) {
-    if (*name != '_') {
-      api<PyErr_Format>(PyExc_TypeError,
-                        "%s exists already and is no function of nanobind, to which "
-                        "dlbridge::def could add an overload",
-                        name);
-      throw_pending();
-    }
-  } else if ((Py_TYPE(existing)->tp_descr_get != nullptr) != is_method) {  // of methods only
-    constexpr char const* kinds[] = {"a static", "an instance"};
-    api<PyErr_Format>(PyExc_TypeError,
-                      "%R has %s method %s already, so that %s cannot be %s method too", scope,
-                      kinds[is_method ? 0 : 1], name, name, kinds[is_method ? 1 : 0]);
-    throw_pending();
-  }
-}
+inline ref attribute(PyObject* scope, char const* name);
 
 // The name of a class, by which messages call its constructor.
 inline std::string name_of(nb::handle bound) {
@@ -98,27 +28,7 @@ inline std::string name_of(nb::handle bound) {
 /// Binds a function to a module or class.
 /// @tparam Self the class whose method the function is, or void
 template <class Self, class Scope, class F, class... Extra>
-void bind(Scope& scope, char const* name, F&& function, Extra const&... extra) {
-  ref const existing = attribute(scope.ptr(), name);
-  if (existing) {
-    require_overloadable(scope.ptr(), existing.get(), name, !std::is_void_v<Self>);
-  }
-  bool const is_new = std::strcmp(name, "__new__") == 0;  // messages do not count the class
-  bool const is_constructor = is_new || std::strcmp(name, "__init__") == 0;
-  auto made = make_body(binding::as_function<Self>(std::forward<F>(function)),
-                        is_constructor ? on_nanobind::name_of(scope) : std::string(name),
-                        is_new || !std::is_void_v<Self>, extra...);
-  if constexpr (std::is_void_v<Self>) {
-    nb::cpp_function_def(std::move(made.body), nb::scope(scope), nb::name(name),
-                         passed_extra(extra)...);
-  } else {
-    nb::cpp_function_def<Self>(std::move(made.body), nb::scope(scope), nb::name(name),
-                               nb::is_method(), passed_extra(extra)...);
-  }
-  made.record.scope = scope.ptr();
-  made.record.attribute = name;
-  register_overload(made.record);
-}
+void bind(Scope& scope, char const* name, F&& function, Extra const&... extra);
 
 // A parameter whose argument is not read, in place of one of type P; nb::args and nb::kwargs
 // remain.
@@ -142,10 +52,7 @@ class constructed_class : public Class {
   // Python calls __init__ with the arguments of __new__, which has read them. From the parameters
   // of this __init__ nanobind learns whether the class can be called without an argument.
   template <class F, class... Extra>
-  void def(char const* name, F&&, Extra const&... extra) {
-    using signature = typename binding::call_signature<std::decay_t<F>>::signature;
-    Class::def(name, ignoring(static_cast<signature*>(nullptr)), passed_extra(extra)...);
-  }
+  void def(char const* name, F&&, Extra const&... extra);
 
  private:
   template <class Self, class... Parameters>
@@ -159,16 +66,7 @@ class constructed_class : public Class {
 /// @tparam Self the class
 template <class Self, class F, class... Extra>
 nb::object make_accessor(nb::handle bound, char const* name, char const* accessor, F&& function,
-                         Extra const&... extra) {
-  auto made = make_body(binding::as_function<Self>(std::forward<F>(function)),
-                        on_nanobind::name_of(bound) + "." + name + accessor, true, extra...);
-  nb::object accessor_function =
-      nb::cpp_function<Self>(std::move(made.body), nb::name(name), nb::is_method(),
-                             nb::rv_policy::reference_internal, passed_extra(extra)...);
-  made.record.function = accessor_function.ptr();  // which owns the record
-  intercept_calls(accessor_function.ptr());
-  return accessor_function;
-}
+                         Extra const&... extra);
 
 template <class Self, class... Extra>
 nb::object make_accessor(nb::handle, char const*, char const*, std::nullptr_t, Extra const&...) {
@@ -176,25 +74,15 @@ nb::object make_accessor(nb::handle, char const*, char const*, std::nullptr_t, E
 }
 
 template <class Self, class F, class... Extra>
-nb::object make_setter(nb::handle bound, char const* name, F&& function, Extra const&... extra) {
-  if constexpr ((is_argument<Extra> || ...)) {
-    return make_accessor<Self>(bound, name, ".setter", std::forward<F>(function), extra...);
-  } else {
-    return make_accessor<Self>(bound, name, ".setter", std::forward<F>(function), nb::arg("value"),
-                               extra...);
-  }
-}
+nb::object make_setter(nb::handle bound, char const* name, F&& function, Extra const&... extra);
 
 DLBRIDGE_COLD inline void insert_property(nb::handle bound, char const* name, nb::handle getter,
                                           nb::handle setter, char const* doc) {
   nb::handle const property(reinterpret_cast<PyObject*>(&PyProperty_Type));
   nb::setattr(bound, name, property(getter, setter, nb::none(), doc));
 }
-
-}  // namespace on_nanobind
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace python::on_nanobind
+DLBRIDGE_END_NAMESPACE
 
 namespace nanobind DLBRIDGE_LOCAL {
 namespace detail {
@@ -211,3 +99,5 @@ struct remove_opt_mono<dlbridge::python::on_nanobind::ignored<P>> {
 };
 }  // namespace detail
 }  // namespace nanobind DLBRIDGE_LOCAL
+
+#include <dlbridge/python/nanobind/detail/bind.inl>

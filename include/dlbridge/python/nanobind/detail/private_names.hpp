@@ -9,10 +9,8 @@
 
 #include <dlbridge/abi.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace on_nanobind {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::on_nanobind {
 namespace nb = ::nanobind;
 
 template <class T>
@@ -68,8 +66,5 @@ decltype(auto) of_setter(Extra const& extra) {
 inline bool is_derived_in_python(PyObject* object) noexcept {
   return nb::detail::nb_inst_python_derived(object);
 }
-
-}  // namespace on_nanobind
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+}  // namespace python::on_nanobind
+DLBRIDGE_END_NAMESPACE

@@ -9,10 +9,8 @@
 
 #include <dlbridge/abi.hpp>
 
-namespace dlbridge {
-inline namespace DLBRIDGE_ABI DLBRIDGE_LOCAL {
-namespace python {
-namespace on_pybind11 {
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::on_pybind11 {
 namespace py = pybind11;
 
 // One function of the chain of overloads that a Python function of pybind11 tries.
@@ -59,28 +57,11 @@ inline void translate_exception() { py::detail::try_translate_exceptions(); }
 
 // Whether the C++ object exists: py::cast would allocate memory for it, which no constructor has
 // initialized.
-inline bool is_initialized(PyObject* self) {
-  auto* const object = reinterpret_cast<py::detail::instance*>(self);
-  for (auto const& each : py::detail::values_and_holders(object)) {
-    if (each.value_ptr() == nullptr || (object->owned && !each.holder_constructed())) {
-      return false;
-    }
-  }
-  return true;
-}
+inline bool is_initialized(PyObject* self);
 
 // Whether def_buffer was called for a class or a base of it.
-inline bool has_buffer(PyTypeObject* type) {
-  for (py::handle each : py::reinterpret_borrow<py::tuple>(type->tp_mro)) {
-    auto* const info = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(each.ptr()));
-    if (info != nullptr && info->get_buffer != nullptr) {
-      return true;
-    }
-  }
-  return false;
-}
+inline bool has_buffer(PyTypeObject* type);
+}  // namespace python::on_pybind11
+DLBRIDGE_END_NAMESPACE
 
-}  // namespace on_pybind11
-}  // namespace python
-}  // namespace DLBRIDGE_ABI DLBRIDGE_LOCAL
-}  // namespace dlbridge
+#include <dlbridge/python/pybind11/detail/private_names.inl>

@@ -1,0 +1,102 @@
+// The inline bodies of array_traits.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdlib>
+
+#include <dlbridge/array_traits.hpp>
+
+DLBRIDGE_BEGIN_NAMESPACE
+
+template <class... Integer, class>
+dims::dims(Integer... values) noexcept : size_(sizeof...(Integer)) {
+  static_assert(sizeof...(Integer) <= max_rank, "dlbridge: a tensor has at most 64 dimensions");
+  int i = 0;
+  ((value_[i++] = static_cast<std::int64_t>(values)), ...);
+}
+
+template <class Container, class, class>
+dims::dims(Container const&) noexcept : size_(0) {
+  static_assert(sizeof(Container) == 0,
+                "dlbridge: a container is no dims. Write dims::from(c.data(), c.size())");
+}
+
+template <class Integer>
+dims dims::from(Integer const* values, std::size_t count) noexcept {
+  static_assert(!std::is_floating_point_v<Integer>, "dlbridge: extents and strides are integers");
+  dims copy;
+  copy.size_ = static_cast<int>(count <= max_rank ? count : max_rank + 1);
+  detail::copy_extents(values, copy.count(), copy.value_);
+  return copy;
+}
+
+template <class T>
+description description::of(T* data, dims const& shape, dims const& strides) noexcept {
+  static_assert(!std::is_void_v<T>,
+                "dlbridge: a pointer to void states no element type. Cast it to a pointer to the "
+                "elements; or, where their dtype is known at run time, assign data and type of a "
+                "description");
+  description d;
+  d.data = const_cast<std::remove_const_t<T>*>(data);
+  d.type = dtype_of<std::conditional_t<std::is_void_v<T>, std::byte, T>>();
+  d.shape = shape;
+  d.strides = strides;
+  d.flags = std::is_const_v<T> ? flag_read_only : 0;
+  return d;
+}
+
+template <class T>
+description describe(T& array) noexcept {
+  using traits = array_traits<std::remove_cv_t<T>>;
+  // Instantiates it here: clang++ takes an assertion that fails in can_describe for a missing
+  // describe.
+  static_assert(sizeof(traits) != 0);
+  static_assert(detail::can_describe<T>,
+                "dlbridge: array_traits of this type has no describe for it, which exports an "
+                "array. Add static description describe(T&) noexcept");
+  if constexpr (detail::can_describe<T>) {
+    static_assert(noexcept(traits::describe(array)),
+                  "dlbridge: array_traits<T>::describe must be noexcept; it runs while ownership "
+                  "of the array is transferred");
+    return traits::describe(array);
+  } else {
+    return description::of_nothing();  // only the assertion is printed
+  }
+}
+
+template <class T>
+void prepare([[maybe_unused]] T& array) {
+  if constexpr (detail::has_prepare<T>) {
+    array_traits<std::remove_cv_t<T>>::prepare(array);
+  }
+}
+
+template <class T>
+stream_ref ready_on(T& array, device where) noexcept {
+  using array_type = std::remove_const_t<T>;
+  if constexpr (detail::has_stream<array_type>) {  // it may take a T& only, as describe
+    return array_traits<array_type>::stream(const_cast<array_type&>(array));
+  } else {
+    return stream_ref::default_of(where);
+  }
+}
+
+template <class T>
+T adopt_as(managed_tensor&& tensor) {
+  static_assert(detail::can_adopt<T>,
+                "dlbridge: array_traits of this type has no adopt, which imports a tensor. Add "
+                "static T adopt(managed_tensor&&)");
+  detail::require_owner(tensor);
+  return array_traits<T>::adopt(std::move(tensor));
+}
+
+template <class T, class Owner, class>
+T adopt_as(Owner&&) {
+  static_assert(sizeof(Owner) == 0,
+                "dlbridge: adopt_as takes a managed_tensor, by move. Write std::move(m); of a "
+                "tensor, an argument or an any_tensor x, std::move(x).release(); of a raw pointer, "
+                "managed_tensor::steal(p)");
+  std::abort();
+}
+
+DLBRIDGE_END_NAMESPACE

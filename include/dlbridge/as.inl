@@ -1,0 +1,125 @@
+// The inline bodies of as.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <limits>
+
+#include <dlbridge/as.hpp>
+#include <dlbridge/dtype.hpp>
+
+DLBRIDGE_BEGIN_NAMESPACE
+namespace detail {
+// The static extent i of a type, or dynamic_extent.
+template <class Extents>
+constexpr std::int64_t fixed_extent(std::size_t i) noexcept {
+  std::size_t const fixed = Extents::static_extent(i);
+  return fixed == static_cast<std::size_t>(-1) ? dynamic_extent : static_cast<std::int64_t>(fixed);
+}
+
+template <class T>
+requirement requirement_of(std::int32_t rank, std::int64_t const* extents) noexcept {
+  requirement need;
+  need.type = dtype_of<T>();
+  need.rank = rank;
+  need.extents = extents;
+  need.writable = !std::is_const_v<T>;
+  need.alignment = alignof(T);
+  return need;
+}
+
+// Whether the index type can represent the number of elements, the span from the first to one past
+// the highest element ([mdspan.layout]), and as much below the first one. An extent of 0 counts as
+// 1, because the strides of the other dimensions must fit too.
+template <class Index>
+bool fits_index(tensor_view const& view) noexcept {
+  constexpr auto most = static_cast<std::uint64_t>((std::numeric_limits<Index>::max)());
+  std::int64_t size = 1;
+  bool fits = true;
+  for (int i = 0; i < view.rank(); ++i) {
+    fits = fits && try_multiply(size, view.extent(i) > 0 ? view.extent(i) : 1, size);
+  }
+  std::int64_t lowest = 0;
+  std::int64_t highest = 0;
+  return fits && static_cast<std::uint64_t>(size) <= most &&
+         try_reach(view.rank(), view.shape(), view.strides(), lowest, highest) &&
+         static_cast<std::uint64_t>(highest) < most && static_cast<std::uint64_t>(-lowest) < most;
+}
+
+template <class Index>
+void require_index_type(tensor_view const& view) {
+  if (!fits_index<Index>(view)) {
+    raise_index_overflow(view, sizeof(Index));
+  }
+}
+
+// Whether the index type can represent the strides of a mapping that pads rows, or columns, to a
+// stride.
+template <class Index>
+bool fits_padding(tensor_view const& view, std::int64_t stride) noexcept {
+  constexpr auto most = static_cast<std::uint64_t>((std::numeric_limits<Index>::max)());
+  std::int64_t without_first = stride;
+  std::int64_t without_last = stride;
+  bool fits = stride > 0;
+  for (int i = 0; i < view.rank(); ++i) {
+    std::int64_t const extent = view.extent(i) > 0 ? view.extent(i) : 1;
+    fits = fits && (i == 0 || try_multiply(without_first, extent, without_first)) &&
+           (i == view.rank() - 1 || try_multiply(without_last, extent, without_last));
+  }
+  return fits && static_cast<std::uint64_t>(without_first) <= most &&
+         static_cast<std::uint64_t>(without_last) <= most;
+}
+
+// Whether a mapping has the strides of a view, where these have a meaning.
+template <class Mapping, std::size_t... Is>
+bool has_strides_of(Mapping const& mapping, tensor_view const& view, std::index_sequence<Is...>) {
+  bool const empty = view.empty();
+  return ((empty || view.extent(static_cast<int>(Is)) == 1 ||
+           static_cast<std::int64_t>(mapping.stride(Is)) == view.stride(static_cast<int>(Is))) &&
+          ...);
+}
+
+template <class Mdspan, std::size_t... Is>
+Mdspan as_mdspan(tensor_view const& view, std::index_sequence<Is...>) {
+  using extents_type = typename Mdspan::extents_type;
+  using index = typename Mdspan::index_type;
+  using mapping = typename Mdspan::mapping_type;
+  std::int64_t const extents[sizeof...(Is) + 1] = {fixed_extent<extents_type>(Is)...,
+                                                   dynamic_extent};
+  auto need = requirement_of<typename Mdspan::element_type>(sizeof...(Is), extents);
+  constexpr std::size_t of_accessor = accessor_alignment<Mdspan>;
+  need.alignment = of_accessor > need.alignment ? of_accessor : need.alignment;
+  require_view(view, need);
+  require_index_type<index>(view);
+  extents_type const sizes(static_cast<index>(view.extent(static_cast<int>(Is)))...);
+  auto const data = static_cast<typename Mdspan::data_handle_type>(
+      elements_of<typename Mdspan::element_type>(view));
+  if constexpr (takes_strides<mapping>::value) {
+    std::int64_t strides[max_rank];
+    if (!nesting_strides(view, strides)) {
+      raise_layout(view, need,
+                   ", strides above 0, each at least the span of the dimensions that vary faster");
+    }
+    decltype(std::declval<mapping const&>().strides())
+        const steps{static_cast<index>(strides[Is])...};
+    return Mdspan(data, mapping(sizes, steps));
+  } else {
+    mapping const implied(sizes);
+    if (has_strides_of(implied, view, std::index_sequence<Is...>{})) {
+      return Mdspan(data, implied);
+    }
+    if constexpr (has_free_padding<mapping> && sizeof...(Is) > 1) {
+      // The padded stride is that of the second dimension, or of the last but one.
+      for (int const i : {1, static_cast<int>(sizeof...(Is)) - 2}) {
+        if (fits_padding<index>(view, view.stride(i))) {
+          mapping const padded(sizes, static_cast<index>(view.stride(i)));
+          if (has_strides_of(padded, view, std::index_sequence<Is...>{})) {
+            return Mdspan(data, padded);
+          }
+        }
+      }
+    }
+    raise_layout(view, need, ", in the layout of the mdspan");
+  }
+}
+}  // namespace detail
+DLBRIDGE_END_NAMESPACE

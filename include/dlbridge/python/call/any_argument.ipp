@@ -1,0 +1,30 @@
+// The bodies of any_argument.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <type_traits>
+
+#include <dlbridge/python/call/any_argument.hpp>
+
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+
+DLBRIDGE_API any_argument any_argument::empty_like(dlbridge::dtype type,
+                                                   dims const& extents) const {
+  return allocate(origin_, type, extents, detail::require_owner(tensor_).view().device());
+}
+
+DLBRIDGE_API any_argument any_argument::empty_like(dlbridge::dtype type) const {
+  tensor_view const own = detail::require_owner(tensor_).view();
+  return empty_like(type, dims::from(own.shape(), static_cast<std::size_t>(own.rank())));
+}
+
+DLBRIDGE_API any_argument any_argument::empty_like() const {
+  return empty_like(detail::require_owner(tensor_).view().dtype());
+}
+
+DLBRIDGE_API python::ref any_argument::give(bool narrows) && noexcept {
+  python::ref object = object_.release();
+  return object ? std::move(object) : origin_.give(std::move(tensor_), narrows);
+}
+
+DLBRIDGE_END_NAMESPACE

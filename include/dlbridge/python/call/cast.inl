@@ -1,0 +1,44 @@
+// The inline bodies of cast.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <dlbridge/python/call/cast.hpp>
+#include <dlbridge/python/call/detail/refusals.hpp>
+#include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/ref.hpp>
+
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python {
+namespace detail {
+template <class P>
+bool load_or_raise(tensor_argument<P>& argument, PyObject* object, char const* name,
+                   char const* function) noexcept {
+  static_assert(is_tensor_parameter<P> && !parameter<P>::borrows,
+                "dlbridge: cast imports owning tensors: tensor, argument, any_tensor, "
+                "managed_tensor. No call keeps a tensor_span valid");
+  if (!names::prepare()) {
+    return false;
+  }
+  if (argument.load(object) != load_result::refused) {
+    return true;
+  }
+  refusals reasons;
+  reasons.add_if_refused(argument, name, 0);
+  reasons.set_error(function);
+  return false;
+}
+}  // namespace detail
+
+template <class P>
+P cast(PyObject* object, char const* name, char const* function) {
+  ref const kept = ref::borrow(object);  // the producer may remove it from where it is stored
+  tensor_argument<P> argument;
+  if (!detail::load_or_raise(argument, object, name, function)) {
+    throw python_error();
+  }
+  return argument.extract();
+}
+}  // namespace python
+DLBRIDGE_END_NAMESPACE

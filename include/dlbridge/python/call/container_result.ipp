@@ -1,0 +1,19 @@
+// The bodies of container_result.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <dlbridge/python/call/container_result.hpp>
+#include <dlbridge/python/error.hpp>
+
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
+DLBRIDGE_API bool set_item(PyObject* sequence, Py_ssize_t i, ref item) noexcept {
+  if (!item) {
+    return false;
+  }
+  PyList_Check(sequence) ? PyList_SET_ITEM(sequence, i, item.release())
+                         : PyTuple_SET_ITEM(sequence, i, item.release());
+  return true;
+}
+}  // namespace python::detail
+DLBRIDGE_END_NAMESPACE

@@ -1,0 +1,101 @@
+// The bodies of number_reader.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <utility>
+
+#include <dlbridge/host_memory.hpp>
+#include <dlbridge/layout.hpp>
+#include <dlbridge/python/call/detail/number_reader.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/detail/no_producer.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
+
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
+DLBRIDGE_API bool is_number(PyObject* object) noexcept {
+  PyTypeObject const* const type = Py_TYPE(object);
+  PyNumberMethods const* const number = type->tp_as_number;
+  return number != nullptr && (number->nb_float != nullptr || number->nb_index != nullptr) &&
+         !has_length(type);
+}
+
+DLBRIDGE_API managed_tensor number_reader::read(PyObject* object) noexcept {
+  managed_tensor result;
+  if (!find_extents(object) || !guarded([&] {
+        result = build_empty(type_.type, dims::from(extents_, static_cast<std::size_t>(rank_)));
+      })) {
+    return managed_tensor();
+  }
+  result.get_versioned()->flags |= flag_is_copied;
+  next_ = static_cast<char*>(result.view().mutable_data());
+  return fill(object, 0) ? std::move(result) : managed_tensor();
+}
+
+DLBRIDGE_API bool number_reader::find_extents(PyObject* object) noexcept {
+  ref level = ref::borrow(object);
+  while (is_list(level.get())) {
+    if (rank_ == max_rank) {
+      set_error_text(PyExc_TypeError, "expected lists of at most 64 levels");
+      return false;
+    }
+    ref const items = ref::steal(api<PySequence_Tuple>(level.get()));
+    if (!items) {
+      return false;
+    }
+    extents_[rank_++] = PyTuple_GET_SIZE(items.get());
+    if (PyTuple_GET_SIZE(items.get()) == 0) {
+      break;
+    }
+    level = ref::borrow(PyTuple_GET_ITEM(items.get(), 0));
+  }
+  return true;
+}
+
+DLBRIDGE_API bool number_reader::fill(PyObject* object, int depth) noexcept {
+  if (depth == rank_) {
+    if (!type_.load(object, next_)) {
+      return false;
+    }
+    next_ += type_.bytes;
+    return true;
+  }
+  long long const extent = extents_[depth];
+  if (!is_list(object)) {
+    api<PyErr_Format>(PyExc_TypeError, "expected a list of %lld elements; got %s", extent,
+                      Py_TYPE(object)->tp_name);
+    return false;
+  }
+  ref const items = ref::steal(api<PySequence_Tuple>(object));
+  if (!items) {
+    return false;
+  }
+  Py_ssize_t const count = PyTuple_GET_SIZE(items.get());
+  if (count != extent) {
+    api<PyErr_Format>(PyExc_TypeError, "expected a list of %lld elements; got one of %zd", extent,
+                      count);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (!fill(PyTuple_GET_ITEM(items.get(), i), depth + 1)) {
+      place(i);
+      return false;
+    }
+  }
+  return true;
+}
+
+DLBRIDGE_API void number_reader::place(Py_ssize_t i) noexcept {
+  ref exception = take_exception();
+  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(exception.get()));
+  if ((type == PyExc_TypeError || type == PyExc_OverflowError) &&
+      !ref::steal(PyException_GetTraceback(exception.get()))) {
+    api<PyErr_Format>(type, "[%zd]%s%S", i, is_placed_ ? "" : ": ", exception.get());
+  } else {
+    set_exception(std::move(exception));
+  }
+  is_placed_ = true;
+}
+}  // namespace python::detail
+DLBRIDGE_END_NAMESPACE

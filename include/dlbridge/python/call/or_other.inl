@@ -1,0 +1,58 @@
+// The inline bodies of or_other.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <dlbridge/copy.hpp>
+#include <dlbridge/python/call/or_other.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/detail/type_cache.hpp>
+#include <dlbridge/requirement.hpp>
+
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
+template <class P>
+constexpr bool other_kind<P, numbers>::require_elements() noexcept {
+  static_assert(std::is_void_v<number_of<P>> || std::is_const_v<typename element_of<P>::type>,
+                "dlbridge: or_other<P, numbers> reads its elements, as what a function wrote to "
+                "the copy of a list would be lost. Write T const");
+  static_assert(std::is_void_v<number_of<P>> || is_scalar<number_of<P>>,
+                "dlbridge: or_other<P, numbers> has elements of bool, an integer, float or "
+                "double");
+  return true;
+}
+
+template <class P>
+managed_tensor other_kind<P, numbers>::read(PyObject* object) noexcept {
+  // Not in or_other: Clang prints further errors for a function with an invalid parameter type.
+  static_assert(!std::is_void_v<number_of<P>>,
+                "dlbridge: or_other<P, numbers> copies numbers to elements of P. Write a P with "
+                "an element type");
+  constexpr number_type read_as = number_type_of<std::conditional_t<fits, number_of<P>, float>>();
+  managed_tensor result = number_reader(read_as).read(object);
+  if constexpr (parameter<P>::required().order == layout::column_major) {
+    managed_tensor const rows = std::move(result);
+    if (rows) {
+      guarded([&] { result = copy_of(rows.view(), layout::column_major); });
+    }
+  }
+  return result;
+}
+}  // namespace python::detail
+
+namespace python::detail {
+template <class P, class... Kinds>
+bool other_parameter<P, std::tuple<Kinds...>>::is_other(PyObject* object) noexcept {
+  return (other_kind<P, Kinds>::accepts(object) || ...) &&
+         type_cache::get(Py_TYPE(object)).dlpack == nullptr;
+}
+
+template <class P, class... Kinds>
+managed_tensor other_parameter<P, std::tuple<Kinds...>>::import_other(PyObject* object) noexcept {
+  managed_tensor result;
+  static_cast<void>(((other_kind<P, Kinds>::accepts(object) &&
+                      (result = other_kind<P, Kinds>::read(object), true)) ||
+                     ...));
+  return result;
+}
+}  // namespace python::detail
+DLBRIDGE_END_NAMESPACE

@@ -1,0 +1,72 @@
+// The bodies of origin.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+
+#include <dlbridge/exchange_table.hpp>
+#include <dlbridge/python/call/origin.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/import/detail/dlpack_import.hpp>
+#include <dlbridge/python/import/detail/type_cache.hpp>
+#include <dlbridge/python/import/detail/work_stream.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python {
+DLBRIDGE_API origin& origin::operator=(origin other) noexcept {
+  std::swap(object_, other.object_);
+  return *this;
+}
+
+DLBRIDGE_API ref origin::give(managed_tensor m, bool narrows) const noexcept {
+  detail::path_to_library const path =
+      object_ != nullptr ? detail::export_path_of(object_) : detail::path_to_library();
+  if (PyErr_Occurred() != nullptr) {
+    error_keeper const pending;
+    m = managed_tensor();
+    return ref();
+  }
+  if (!detail::accept_strides(path.is_torch(), m)) {
+    return ref();
+  }
+  if (path.table) {
+    return detail::give_by_table(path.table, std::move(m));
+  }
+  return path.function ? detail::give_by_function(path, std::move(m), {std::nullopt, narrows})
+                       : give_own(std::move(m));
+}
+
+DLBRIDGE_API stream_ref origin::stream(device where) const {
+  if (runtime_of(where) == runtime_kind::none || object_ == nullptr) {
+    return stream_ref::default_of(where);
+  }
+  stream_ref const result =
+      work_stream_of(object_, type_cache::get_copy(Py_TYPE(object_)).exchange, where);
+  if (PyErr_Occurred() != nullptr) {
+    throw python_error();
+  }
+  return result;
+}
+
+DLBRIDGE_API managed_tensor origin::make_empty(library_row const& row, dtype type,
+                                               dims const& shape, ref& object) const noexcept {
+  ref const function = detail::import_function(row.module, row.empty);
+  ref const extents = function ? ref::steal(api<PyTuple_New>(shape.size())) : ref();
+  for (int i = 0; extents && i < shape.size(); ++i) {
+    PyObject* const extent = PyLong_FromLongLong(shape[i]);
+    if (extent == nullptr) {
+      return managed_tensor();
+    }
+    PyTuple_SET_ITEM(extents.get(), i, extent);
+  }
+  ref const name = extents ? ref::steal(api<PyUnicode_FromString>(name_of(type).c_str())) : ref();
+  if (!name) {
+    return managed_tensor();
+  }
+  object = ref::steal(
+      api<PyObject_CallFunctionObjArgs>(function.get(), extents.get(), name.get(), nullptr));
+  return object ? detail::import_producer(object.get()) : managed_tensor();
+}
+}  // namespace python
+DLBRIDGE_END_NAMESPACE

@@ -1,0 +1,24 @@
+// The inline bodies of pools.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <dlbridge/python/detail/pools.hpp>
+
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
+template <class Kind, std::size_t Capacity>
+free_list<Kind, Capacity>& free_list<Kind, Capacity>::get() noexcept {
+  static free_list list;
+  return list;
+}
+
+template <class Kind, std::size_t Capacity>
+bool free_list<Kind, Capacity>::put(void* memory) noexcept {
+  if (count_ == Capacity) {
+    return false;
+  }
+  memory_[count_++] = memory;
+  return true;
+}
+}  // namespace python::detail
+DLBRIDGE_END_NAMESPACE

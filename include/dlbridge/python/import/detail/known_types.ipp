@@ -1,0 +1,140 @@
+// The bodies of known_types.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include <dlbridge/build.hpp>
+#include <dlbridge/exit_guard.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/detail/known_types.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/python/ref.hpp>
+#include <dlbridge/tensor_view.hpp>
+
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
+DLBRIDGE_API bool is_named(PyTypeObject* type, char const* module, char const* name) noexcept {
+  char const* const dotted = type->tp_name;  // with the module where the type is static
+  char const* const dot = std::strrchr(dotted, '.');
+  if (std::strcmp(dot != nullptr ? dot + 1 : dotted, name) != 0) {
+    return false;
+  }
+  ref const stored = type_attribute(type, names::get().module);
+  if (stored && PyUnicode_Check(stored.get())) {
+    return PyUnicode_CompareWithASCIIString(stored.get(), module) == 0;
+  }
+  std::size_t const length = std::strlen(module);
+  return std::strncmp(dotted, module, length) == 0 && dotted + length == dot;
+}
+
+DLBRIDGE_API known_type const* find_known_type(PyTypeObject* type) noexcept {
+  ref const classes = classes_of(type);
+  for (known_type const& each : known_types) {
+    for (Py_ssize_t i = 0; classes && i < PyTuple_GET_SIZE(classes.get()); ++i) {
+      auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes.get(), i));
+      if (is_named(base, each.module, each.type)) {
+        return &each;
+      }
+    }
+  }
+  return nullptr;
+}
+
+// The owner of a tensor that as_immutable returned.
+struct immutable_array {
+  managed_tensor imported;
+};
+
+DLBRIDGE_API managed_tensor as_immutable(managed_tensor m) noexcept {
+  managed_tensor marked;
+  guarded([&] {
+    description d = describe_view(m.view());
+    d.flags |= flag_read_only;
+    marked = build_on(immutable_array{std::move(m)}, d);
+  });
+  return marked;
+}
+
+DLBRIDGE_API managed_tensor const* find_immutable(managed_tensor const& m) noexcept {
+  immutable_array const* const owner = dlbridge::detail::find_owner<immutable_array>(m);
+  return owner != nullptr ? &owner->imported : nullptr;
+}
+
+DLBRIDGE_API property_reader find_reader(PyTypeObject* type, property_test const& test) noexcept {
+  property_reader reader;
+  ref const attribute = type_attribute(type, names::get().*test.attribute);
+  if (!attribute || type->tp_getattro != &PyObject_GenericGetAttr) {
+    return reader;
+  }
+  auto const serves = [&](PyTypeObject* kind) {
+    return Py_TYPE(attribute.get()) == kind &&
+           api<PyType_IsSubtype>(
+               type, reinterpret_cast<PyDescrObject const*>(attribute.get())->d_type) != 0;
+  };
+  if (test.is_method && serves(&PyMethodDescr_Type)) {
+    PyMethodDef const& method = *reinterpret_cast<PyMethodDescrObject*>(attribute.get())->d_method;
+    reader.method = method.ml_flags == METH_NOARGS ? method.ml_meth : nullptr;
+  } else if (!test.is_method && serves(&PyGetSetDescr_Type)) {
+    PyGetSetDef const& property =
+        *reinterpret_cast<PyGetSetDescrObject*>(attribute.get())->d_getset;
+    reader.property = property.get;
+    reader.closure = property.closure;
+  }
+  return reader;
+}
+
+// Reads one property. Returns an empty reference with an exception set on failure.
+DLBRIDGE_API ref read_property(PyObject* object, property_test const& test,
+                               property_reader const& by) noexcept {
+  if (by.property != nullptr || by.method != nullptr) {
+    return ref::steal(dlbridge::detail::call_guarded([&] {
+      return by.property != nullptr ? by.property(object, by.closure) : by.method(object, nullptr);
+    }));
+  }
+  PyObject* const name = names::get().*test.attribute;
+  return ref::steal(test.is_method ? api<PyObject_CallMethodNoArgs>(object, name)
+                                   : api<PyObject_GetAttr>(object, name));
+}
+
+DLBRIDGE_API bool pass_tests(property_tests const tests, PyObject* object,
+                             import_path path) noexcept {
+  for (int i = 0; i < 2; ++i) {
+    property_test const& each = tests.row->tests[i];
+    if (path == import_path::protocol && each.expected == nullptr) {
+      continue;
+    }
+    ref const value = read_property(object, each, tests.readers[i]);
+    if (!value) {  // __dlpack__ states the reason
+      return suppress_exception() && path == import_path::protocol;
+    }
+    if (value.get() != (each.usual ? Py_True : Py_False)) {
+      if (each.expected != nullptr) {
+        set_error(refusal(errc::producer_failed, each.expected, each.got, each.advice));
+      }
+      return false;
+    }
+  }
+  return true;
+}
+
+DLBRIDGE_API bool is_recorded(property_tests const tests, PyObject* object) noexcept {
+  property_test const& gradient = tests.row->tests[1];
+  ref const value = read_property(object, gradient, tests.readers[1]);
+  if (value.get() == (gradient.usual ? Py_True : Py_False)) {
+    return false;
+  }
+  ref const is_enabled = value ? import_function(tests.row->module, "is_grad_enabled") : ref();
+  ref const enabled = is_enabled ? ref::steal(api<PyObject_CallNoArgs>(is_enabled.get())) : ref();
+  if (enabled.get() != Py_True) {
+    return !suppress_exception();
+  }
+  set_error(refusal(errc::read_only, "a tensor to which the function may write",
+                    tests.row->recorded, tests.row->unrecorded));
+  return true;
+}
+}  // namespace python::detail
+DLBRIDGE_END_NAMESPACE

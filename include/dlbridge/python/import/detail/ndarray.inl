@@ -1,0 +1,62 @@
+// The inline bodies of ndarray.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <dlbridge/layout.hpp>
+#include <dlbridge/python/import/detail/ndarray.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
+bool read_ndarray(PyObject* object, DLTensor& out, copied_dims& dims,
+                  std::uint64_t& flags) noexcept {
+  auto const& array = *reinterpret_cast<ndarray_fields const*>(object);
+  auto const& descr = *reinterpret_cast<descr_fields const*>(array.descr);
+  auto const number = static_cast<unsigned>(descr.number);
+  if (array.rank > direct_rank || number >= ndarray_type_count ||
+      ndarray_types[number].type.lanes == 0 ||
+      (descr.byte_order != '=' && descr.byte_order != '|')) {
+    return false;
+  }
+  ndarray_type const& row = ndarray_types[number];
+  std::int64_t bits = 0;  // of all strides
+  for (int i = 0; i < array.rank; ++i) {
+    std::int64_t const stride = array.byte_strides[i];
+    bits |= stride;
+    dims.shape[i] = array.extents[i];
+    dims.strides[i] = stride >> row.shift;
+    dlbridge::detail::keep_loop();
+  }
+  std::int64_t const below_size = (std::int64_t{1} << row.shift) - 1;
+  out.data = array.data;
+  out.device = {kDLCPU, 0};
+  out.ndim = array.rank;
+  out.dtype = row.type;
+  out.shape = dims.shape;
+  out.strides = dims.strides;
+  out.byte_offset = 0;
+  flags = (array.flags & ndarray_writable) != 0 ? 0 : flag_read_only;
+  return (bits & below_size) == 0;
+}
+
+bool can_read_ndarrays(PyTypeObject* type) noexcept {
+  static std::atomic<PyTypeObject*> tested{nullptr};
+  static std::atomic<PyTypeObject*> passed{nullptr};
+  if (tested.load(std::memory_order_acquire) != type) {
+    bool const all = sizeof(void*) == 8 && !uses_protocol_only() && test_ndarrays(type);
+    if (!suppress_exception()) {
+      return false;
+    }
+    passed.store(all ? type : nullptr, std::memory_order_release);
+    tested.store(type, std::memory_order_release);
+  }
+  return passed.load(std::memory_order_acquire) == type;
+}
+
+bool can_read_fields(type_entry const& type, PyObject* object) noexcept {
+  PyTypeObject* const array_type = type.array_type;
+  return array_type != nullptr && (type.is_ndarray() || exports_fields(type, object)) &&
+         can_read_ndarrays(array_type);
+}
+}  // namespace python::detail
+DLBRIDGE_END_NAMESPACE

@@ -1,0 +1,107 @@
+// The inline bodies of casters.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <new>
+
+#include <dlbridge/python/nanobind/casters.hpp>
+#include <dlbridge/python/nanobind/errors.hpp>
+#include <dlbridge/python/pending_exception.hpp>
+
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python {
+template <class P>
+on_nanobind::owned<P> parameter<on_nanobind::owned<P>>::make(imported_tensor& from,
+                                                             PyObject* object) noexcept {
+  if constexpr (parameter<P>::borrows) {
+    from.replace(from.take_to_keep(object));
+  }
+  return {parameter<P>::make(from, object)};
+}
+
+namespace on_nanobind {
+template <class T>
+T* keep_for_call(T&& value, call_objects& call) noexcept {
+  std::unique_ptr<T> kept(new (std::nothrow) T(std::move(value)));
+  ref capsule = kept ? ref::steal(api<PyCapsule_New>(
+                           kept.get(), nullptr,
+                           [](PyObject* self) {
+                             delete static_cast<T*>(api<PyCapsule_GetPointer>(self, nullptr));
+                           }))
+                     : ref();
+  if (!capsule) {
+    discard(take_exception());
+    return nullptr;
+  }
+  call.append(capsule.release());
+  return kept.release();
+}
+
+template <class P>
+template <class Flags>
+// uint32_t, or uint8_t before nanobind 3
+bool tensor_caster<P>::from_python(nb::handle source, Flags flags, call_objects* call) noexcept {
+  if constexpr (parameter<P>::borrows) {
+    // nb::cast has no call that could own the tensor of a span.
+    if (call == nullptr || is_outside_call(flags)) {
+      return false;
+    }
+  }
+  tensor_argument<owned<P>>& argument = own_.emplace().argument;
+  own_->object = ref::borrow(source.ptr());
+  load_result const result = argument.load(source.ptr(), {may_convert(flags)});
+  if (result == load_result::refused) {
+    discard(std::move(argument.exception()));
+    return false;
+  }
+  kept_ = &*own_;
+  if constexpr (parameter<P>::borrows) {
+    kept_ = keep_for_call(std::move(*own_), *call);
+  }
+  return kept_ != nullptr;
+}
+
+template <class P>
+tensor_caster<P>::operator P() {
+  if (!kept_->argument.confirm()) {
+    set_exception(std::move(kept_->argument.exception()));
+    throw_pending();
+  }
+  return std::move(kept_->argument.extract().value);
+}
+
+template <class P>
+nb::handle tensor_caster<P>::from_cpp(P&& result, nb::rv_policy, call_objects*) noexcept {
+  static_assert(is_result<P> && !parameter<P>::borrows,
+                "dlbridge: a tensor_span that is returned would outlive its memory. "
+                "Return an owning tensor (managed_tensor, tensor, argument), or "
+                "dlbridge::member_view from a method, which keeps the object alive");
+  return python::give_result(std::move(result), nullptr).release();
+}
+
+template <class P>
+template <class Lvalue>
+nb::handle tensor_caster<P>::from_cpp(Lvalue const&, nb::rv_policy, call_objects*) noexcept {
+  static_assert(sizeof(Lvalue) == 0,
+                "dlbridge: a tensor is returned by value, moved out. To share the memory of an "
+                "object, add __dlpack__ to its class by dlbridge::def_dlpack, or return a "
+                "dlbridge::member_view");
+  return {};
+}
+}  // namespace on_nanobind
+}  // namespace python
+DLBRIDGE_END_NAMESPACE
+
+namespace nanobind DLBRIDGE_LOCAL {
+namespace detail {
+inline handle type_caster<dlbridge::member_view>::from_cpp(dlbridge::member_view const& view,
+                                                           rv_policy, cleanup_list* call) noexcept {
+  PyObject* const object = call != nullptr ? call->self() : nullptr;
+  dlbridge::python::ref result;
+  dlbridge::python::guarded(
+      [&] { result = dlbridge::python::give_view(view, object, nullptr, {}); });
+  return result.release();
+}
+}  // namespace detail
+}  // namespace nanobind DLBRIDGE_LOCAL

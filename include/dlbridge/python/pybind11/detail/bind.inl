@@ -1,0 +1,99 @@
+// The inline bodies of bind.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include <dlbridge/python/call/detail/as_function.inl>
+#include <dlbridge/python/call/detail/bound_function.inl>
+#include <dlbridge/python/call/detail/describe_parameters.hpp>
+#include <dlbridge/python/call/detail/signature_rules.inl>
+#include <dlbridge/python/detail/keywords.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/pybind11/detail/bind.hpp>
+#include <dlbridge/python/pybind11/detail/extras.inl>
+#include <dlbridge/python/pybind11/detail/library.inl>
+#include <dlbridge/python/pybind11/detail/python_function.inl>
+#include <dlbridge/python/ref.hpp>
+
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::on_pybind11 {
+py::object sibling_in(py::handle scope, char const* name) {
+  ref attribute = optional_attribute(scope.ptr(), name);
+  if (PyErr_Occurred() != nullptr) {
+    throw_pending();
+  }
+  return attribute ? checked(std::move(attribute)) : py::none();
+}
+
+template <class Callee, class... Extra>
+py::object make_function(Callee callee, char const* name, std::string const& display_name,
+                         py::handle sibling, Extra const&... extra) {
+  using signature = typename binding::call_signature<Callee>::signature;
+  binding::require_signature<library, (guard_traits<Extra>::releases_gil || ...), signature>();
+  auto owner = std::make_unique<python_function>(display_name.c_str());
+  python_function& record = *owner;
+  if (!names::prepare()) {
+    throw_pending();
+  }
+  record.is_method = (std::is_same_v<Extra, py::is_method> || ...);
+  binding::describe_parameters<library>(record, static_cast<signature*>(nullptr));
+  [[maybe_unused]] std::size_t next = record.is_method ? 1 : 0;
+  throwing_pending([&] { (add_extra(record, next, extra), ...); });
+  using function = binding::bound_function<library, Callee, guard_of<Extra...>, signature>;
+  py::object made = py::cpp_function(function(std::move(callee), std::move(owner)), py::name(name),
+                                     py::sibling(sibling), passed_extra(name, extra)...);
+  return make_python_function(std::move(made), name, record,
+                              (std::is_same_v<Extra, py::prepend> || ...));
+}
+
+template <class Scope, class Callee, class... Extra>
+void bind(Scope& scope, char const* name, Callee callee, std::string const& display_name,
+          Extra const&... extra) {
+  // Here as well: compilers then print one line less for a function that does not fit.
+  using signature = typename binding::call_signature<Callee>::signature;
+  binding::require_signature<library, (guard_traits<Extra>::releases_gil || ...), signature>();
+  scope.attr(name) =
+      make_function(std::move(callee), name, display_name, sibling_in(scope, name), extra...);
+  // As in Python, a class that defines __eq__ and no __hash__ is not hashable.
+  if (std::strcmp(name, "__eq__") == 0 && PyType_Check(scope.ptr()) != 0 &&
+      !scope.attr("__dict__").contains("__hash__")) {
+    scope.attr("__hash__") = py::none();
+  }
+}
+
+template <class Class>
+template <class F, class... Extra>
+void constructed_class<Class>::def(char const* name, F&& function, Extra const&... extra) {
+  // A constructor is called by the name of its class, in contrast to __setstate__.
+  bool const is_constructor = std::strcmp(name, "__init__") == 0;
+  std::string const display_name =
+      is_constructor ? std::string(py::str(bound.attr("__name__"))) : name;
+  on_pybind11::bind(bound, name, binding::as_function<type>(std::forward<F>(function)),
+                    display_name, py::is_method(bound), extra...);
+}
+
+template <class Class, class F, class... Extra>
+py::object make_accessor(Class& bound, char const* name, char const* accessor, F&& function,
+                         Extra const&... extra) {
+  std::string const class_name = py::str(bound.attr("__name__"));
+  return make_function(binding::as_function<typename Class::type>(std::forward<F>(function)), name,
+                       class_name + "." + name + accessor, py::none(), py::is_method(bound),
+                       py::return_value_policy::reference_internal, extra...);
+}
+}  // namespace python::on_pybind11
+DLBRIDGE_END_NAMESPACE
+
+namespace pybind11 DLBRIDGE_LOCAL {
+namespace detail {
+template <class Record>
+void process_attribute<dlbridge::returns>::init(dlbridge::returns const&, Record*) {
+  static_assert(sizeof(Record) == 0,
+                "dlbridge: returns is an extra of dlbridge::def, def_static, def_property and "
+                "def_property_readonly. Bind this function with one of them");
+}
+}  // namespace detail
+}  // namespace pybind11 DLBRIDGE_LOCAL

@@ -1,0 +1,83 @@
+// The inline bodies of requirement.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <dlbridge/requirement.hpp>
+
+DLBRIDGE_BEGIN_NAMESPACE
+
+template <class Type, class>
+constexpr device_filter::device_filter(std::int32_t, Type) noexcept {
+  static_assert(sizeof(Type) == 0,
+                "dlbridge: the second value of a device_filter is the ordinal of one device, not "
+                "another type. For several types write {device_filter::anywhere}, and test "
+                "view.device()");
+}
+
+namespace detail {
+template <class Text>
+DLBRIDGE_INLINE constexpr void append_required_extents(Text& text, requirement const& need,
+                                                       bool has_extents) noexcept {
+  text.append("[");
+  if (need.rank == requirement::any_rank) {
+    text.append("...");
+  }
+  for (int i = 0; i < need.rank; ++i) {
+    text.append(i == 0 ? "" : ", ");
+    if (!has_extents || need.extents[i] == dynamic_extent) {
+      text.append("*");
+    } else if (need.extents[i] < 0) {
+      char const name[] = {name_of_extent(need.extents[i]), '\0'};
+      text.append(name);
+    } else {
+      text.append_unsigned(static_cast<std::uint64_t>(need.extents[i]));
+    }
+  }
+  text.append("]");
+}
+
+template <class Text>
+DLBRIDGE_INLINE constexpr void append_filter(Text& text, device_filter where) noexcept {
+  if (where.type == device_filter::host) {
+    text.append(" on cpu");
+  } else if (where.type != device_filter::anywhere) {
+    text.append(" on ");
+    bool any_ordinal = false;
+    for (device_row const& each : device_rows) {
+      if (where.id == device_filter::any_id && each.type == where.type) {
+        text.append(each.name);
+        any_ordinal = true;
+      }
+    }
+    if (!any_ordinal) {
+      append_name(text, device(where.type, where.id));
+    }
+  }
+}
+}  // namespace detail
+
+template <class Text>
+constexpr Text& append_requirement(Text& text, requirement const& need, bool has_extents) noexcept {
+  if (need.any_type()) {
+    text.append("any dtype");
+  } else {
+    append_name(text, need.type);
+  }
+  detail::append_required_extents(text, need, has_extents);
+  detail::append_filter(text, need.where);
+  constexpr char const* orders[] = {"", ", row-major", ", column-major", ", compact"};
+  text.append(orders[static_cast<int>(need.order)]);
+  if (need.writable) {
+    text.append(", writable");
+  }
+  if (need.alignment > detail::max_unstated_alignment) {
+    detail::append_alignment(text, need.alignment);
+  }
+  if (need.converts && need.type.code != kDLBool) {  // no other dtype converts to bool
+    bool const is_integer = need.type.code == kDLInt || need.type.code == kDLUInt;
+    text.append(is_integer ? ", converted from narrower integers" : ", converted from real dtypes");
+  }
+  return text;
+}
+
+DLBRIDGE_END_NAMESPACE
