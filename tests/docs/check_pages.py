@@ -160,7 +160,7 @@ def link_faults(page: Path, root: Path) -> list[str]:
 
 CITED = re.compile(r"(?<!Python )spec(?:ification)? (?P<section>\d[.]\d)")
 SOURCES = ("include", "python", "tests", "examples", "bench", "docs")
-SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".py", ".md"}
+SUFFIXES = {".hpp", ".inl", ".ipp", ".cpp", ".h", ".c", ".py", ".md"}
 
 
 def section_faults(root: Path) -> list[str]:

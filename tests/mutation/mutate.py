@@ -5,7 +5,7 @@ tests. A test that fails, crashes or hangs kills the mutant.
     --report    prints what all runs so far have found
     --seed N    chooses other mutants
     --count N   the number of mutants of all headers together
-    --only A,B  headers, such as layout,check
+    --only A,B  files, such as layout.ipp,check.inl
     --jobs N    examines N headers in parallel
 
 Mutants that do not compile are not counted, and neither are those that the compiler optimizes to
@@ -41,25 +41,31 @@ INCLUDE = machine.CHECKOUT / "include"
 TESTS = machine.CHECKOUT / "tests"
 ARGUED = TESTS / "mutation" / "argued_mutants.json"
 LEAST = 90  # per cent of the mutants that the tests must kill
-HEADERS = {  # and the unit tests that judge their mutants
+UNITS = {  # headers with their bodies, and the unit tests that judge their mutants
     "any_tensor": ("any_tensor",),
     "as": ("as",),
-    "builder": ("builder", "shared"),
+    "build": ("build", "shared_tensor"),
     "check": ("check", "tensor"),
     "copy": ("copy",),
     "device": ("device", "check"),
     "dtype": ("dtype", "validate"),
     "error": ("error", "check"),
-    "exchange": ("exchange",),
+    "exchange_table": ("exchange_table",),
     "host_memory": ("host_memory", "copy"),
-    "layout": ("layout", "view"),
-    "managed": ("managed", "builder"),
-    "shared": ("shared",),
-    "stream": ("stream",),
+    "layout": ("layout", "tensor_view"),
+    "managed_tensor": ("managed_tensor", "build"),
+    "shared_tensor": ("shared_tensor",),
+    "stream_ref": ("stream_ref",),
     "tensor": ("tensor",),
     "validate": ("validate", "check"),
-    "version": ("version", "managed"),
-    "view": ("view", "check"),
+    "version": ("version", "managed_tensor"),
+    "tensor_view": ("tensor_view", "check"),
+}
+HEADERS = {
+    f"{unit}{kind}": tests
+    for unit, tests in UNITS.items()
+    for kind in (".hpp", ".inl", ".ipp")
+    if (INCLUDE / "dlbridge" / f"{unit}{kind}").exists()
 }
 FEWEST = 6  # mutants of a small header
 SECONDS = 60  # after which a test hangs
@@ -92,7 +98,7 @@ def digest(*files: Path) -> str:
 
 
 def header_file(header: str) -> Path:
-    return INCLUDE / "dlbridge" / f"{header}.hpp"
+    return INCLUDE / "dlbridge" / header
 
 
 def test_file(test: str) -> Path:
@@ -122,7 +128,7 @@ class State:
     def current(self) -> list[Record]:
         """The records of the headers as they are now."""
         contents = {header: digest(header_file(header)) for header in HEADERS}
-        found = [each for each in self.records.values() if contents[each.header] == each.content]
+        found = [each for each in self.records.values() if contents.get(each.header) == each.content]
         return sorted(found, key=lambda each: (each.header, each.line))
 
 
@@ -176,7 +182,7 @@ def show(state: State) -> int:
         if each.outcome == "survived":
             why = reasons.get((each.header, each.before, each.after), "")
             unargued += not why
-            print(f"\nsurvivor: include/dlbridge/{each.header}.hpp:{each.line}")
+            print(f"\nsurvivor: include/dlbridge/{each.header}:{each.line}")
             print(f"  - {each.before}\n  + {each.after}\n  {why or 'NOT ARGUED'}")
     dead = {(each.header, each.before, each.after) for each in records if each.outcome == "killed"}
     for argument in arguments:
@@ -263,7 +269,7 @@ class Bench:
         self.folder = STATE / "work" / header
         shutil.rmtree(self.folder, ignore_errors=True)
         shutil.copytree(INCLUDE, self.folder / "include")
-        self.mutated = self.folder / "include" / "dlbridge" / f"{header}.hpp"
+        self.mutated = self.folder / "include" / "dlbridge" / header
         self.original = self.mutated.read_text()
         self.tests = HEADERS[header]
         self.originals: dict[tuple[str, str], str] = {}  # the digests of objects without a change
@@ -418,7 +424,7 @@ def main() -> int:
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=400)
-    parser.add_argument("--only", default="", metavar="NAMES", help="headers, such as layout,check")
+    parser.add_argument("--only", default="", metavar="NAMES", help="files, such as layout.ipp,check.inl")
     parser.add_argument("--jobs", type=int, default=machine.processors())
     chosen = parser.parse_args()
     STATE.mkdir(parents=True, exist_ok=True)
