@@ -53,6 +53,12 @@ class tensor_argument : public tensor_argument_base {
     return is_none() || is_unchanged() || confirm_in(traits::mode, need);
   }
 
+  /// As load, without the fast path, for a call that is refused.
+  void load_to_explain(PyObject* object) noexcept {
+    object_ = object;
+    import_and_check({true, true});
+  }
+
   /// Takes the tensor from the imports of a call. If another argument of the call has taken it, the
   /// object is imported once more: each may move its tensor out.
   /// @pre load succeeded

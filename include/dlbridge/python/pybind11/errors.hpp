@@ -16,7 +16,7 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::on_pybind11 {
-[[noreturn]] inline void throw_pending() { throw py::error_already_set(); }
+[[noreturn]] void throw_pending();
 
 // Calls f, and throws pybind11's exception where f throws python_error. While pybind11 initializes
 // a module, it would replace the exception by an ImportError with the text of python_error.
@@ -31,7 +31,7 @@ decltype(auto) throwing_pending(F&& f) {
 }
 
 // Throws the pending exception if there is no object.
-inline py::object checked(ref object);
+py::object checked(ref object);
 
 // Translates exceptions of dlbridge, and others as pybind11 does, also by registered translators.
 // For def_fast and def_dlpack.
@@ -42,8 +42,10 @@ struct translator {
 
 /// Makes every function of a pybind11 module, including those of plain pybind11, translate
 /// dlbridge::error to the Python exception of its errc. Call init first in PYBIND11_MODULE.
-inline void init(pybind11::module_&);
+void init(pybind11::module_&);
 
 DLBRIDGE_END_NAMESPACE
 
-#include <dlbridge/python/pybind11/errors.inl>
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/pybind11/errors.ipp>
+#endif

@@ -53,7 +53,12 @@ template <class P>
 struct explained_argument<loaded_argument<P>&> {
   loader_of<P> argument{};
   void load(PyObject* object) noexcept {
-    if (object != nullptr) {
+    if (object == nullptr) {
+      return;
+    }
+    if constexpr (is_tensor_parameter<P>) {
+      argument.load_to_explain(object);
+    } else {
       load_argument<P>(argument, object, true);
     }
   }

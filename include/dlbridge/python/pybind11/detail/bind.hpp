@@ -15,7 +15,7 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::on_pybind11 {
 // The attribute of a module or class to which a function of this name becomes an overload, or None.
 // py::getattr with a default drops every exception.
-inline py::object sibling_in(py::handle scope, char const* name);
+py::object sibling_in(py::handle scope, char const* name);
 
 // display_name: the name in messages
 // sibling: the function to which this one is an overload, or None
@@ -51,11 +51,11 @@ template <class Class, class F, class... Extra>
 py::object make_accessor(Class& bound, char const* name, char const* accessor, F&& function,
                          Extra const&... extra);
 
-inline void insert_property(py::handle bound, char const* name, py::handle getter,
-                            py::handle setter, char const* doc) {
-  py::handle const property(reinterpret_cast<PyObject*>(&PyProperty_Type));
-  py::setattr(bound, name, property(getter, setter, py::none(), doc));
-}
+// Adds a function to a module or class.
+void add_attribute(py::handle scope, char const* name, py::object function);
+
+void insert_property(py::handle bound, char const* name, py::handle getter, py::handle setter,
+                     char const* doc);
 }  // namespace python::on_pybind11
 DLBRIDGE_END_NAMESPACE
 
@@ -70,3 +70,7 @@ struct process_attribute<dlbridge::returns> {
 }  // namespace pybind11 DLBRIDGE_LOCAL
 
 #include <dlbridge/python/pybind11/detail/bind.inl>
+
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/pybind11/detail/bind.ipp>
+#endif

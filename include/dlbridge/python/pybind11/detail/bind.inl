@@ -16,19 +16,11 @@
 #include <dlbridge/python/pybind11/detail/bind.hpp>
 #include <dlbridge/python/pybind11/detail/extras.inl>
 #include <dlbridge/python/pybind11/detail/library.inl>
-#include <dlbridge/python/pybind11/detail/python_function.inl>
+#include <dlbridge/python/pybind11/detail/python_function.hpp>
 #include <dlbridge/python/ref.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::on_pybind11 {
-py::object sibling_in(py::handle scope, char const* name) {
-  ref attribute = optional_attribute(scope.ptr(), name);
-  if (PyErr_Occurred() != nullptr) {
-    throw_pending();
-  }
-  return attribute ? checked(std::move(attribute)) : py::none();
-}
-
 template <class Callee, class... Extra>
 py::object make_function(Callee callee, char const* name, std::string const& display_name,
                          py::handle sibling, Extra const&... extra) {
@@ -56,13 +48,9 @@ void bind(Scope& scope, char const* name, Callee callee, std::string const& disp
   // Here as well: compilers then print one line less for a function that does not fit.
   using signature = typename binding::call_signature<Callee>::signature;
   binding::require_signature<library, (guard_traits<Extra>::releases_gil || ...), signature>();
-  scope.attr(name) =
-      make_function(std::move(callee), name, display_name, sibling_in(scope, name), extra...);
-  // As in Python, a class that defines __eq__ and no __hash__ is not hashable.
-  if (std::strcmp(name, "__eq__") == 0 && PyType_Check(scope.ptr()) != 0 &&
-      !scope.attr("__dict__").contains("__hash__")) {
-    scope.attr("__hash__") = py::none();
-  }
+  add_attribute(
+      scope, name,
+      make_function(std::move(callee), name, display_name, sibling_in(scope, name), extra...));
 }
 
 template <class Class>

@@ -57,11 +57,13 @@ inline void translate_exception() { py::detail::try_translate_exceptions(); }
 
 // Whether the C++ object exists: py::cast would allocate memory for it, which no constructor has
 // initialized.
-inline bool is_initialized(PyObject* self);
+bool is_initialized(PyObject* self);
 
 // Whether def_buffer was called for a class or a base of it.
-inline bool has_buffer(PyTypeObject* type);
+bool has_buffer(PyTypeObject* type);
 }  // namespace python::on_pybind11
 DLBRIDGE_END_NAMESPACE
 
-#include <dlbridge/python/pybind11/detail/private_names.inl>
+#if DLBRIDGE_HEADER_ONLY
+#include <dlbridge/python/pybind11/detail/private_names.ipp>
+#endif

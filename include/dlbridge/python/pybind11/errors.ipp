@@ -1,4 +1,4 @@
-// The inline bodies of errors.hpp.
+// The bodies of errors.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -10,14 +10,16 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::on_pybind11 {
-py::object checked(ref object) {
+DLBRIDGE_API py::object checked(ref object) {
   if (!object) {
     throw_pending();
   }
   return py::reinterpret_steal<py::object>(object.release());
 }
 
-inline void translator::translate() noexcept {
+DLBRIDGE_API void throw_pending() { throw py::error_already_set(); }
+
+DLBRIDGE_API void translator::translate() noexcept {
   try {
     throw;
   } catch (py::error_already_set& e) {
@@ -32,7 +34,7 @@ inline void translator::translate() noexcept {
 }
 }  // namespace python::on_pybind11
 
-void init(pybind11::module_&) {
+DLBRIDGE_API void init(pybind11::module_&) {
   if (char const* const why = python::import_refusal()) {
     throw pybind11::import_error(why);
   }

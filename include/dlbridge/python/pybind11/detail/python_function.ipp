@@ -1,61 +1,43 @@
-// python_function: the Python function that calls a chain of overloads of pybind11, and states why
-// all of them refuse a call.
+// The bodies of python_function.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
-
-#include <pybind11/pybind11.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include <dlbridge/abi.hpp>
 #include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/detail/active_call.hpp>
 #include <dlbridge/python/call/detail/explanation.hpp>
-#include <dlbridge/python/call/detail/function_record.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/pending_exception.hpp>
-#include <dlbridge/python/pybind11/detail/private_names.hpp>
+#include <dlbridge/python/pybind11/detail/python_function.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 #include <dlbridge/python/ref.hpp>
 
-// Python calls call(), a C function with pybind11's self: a later def or m.def of the same name
-// finds the chain through it. call() begins an active_call and calls pybind11's C function. Nothing
-// of pybind11 is written.
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::on_pybind11 {
-// A function_record, and the definition of the Python function if it is the first of its chain.
-struct DLBRIDGE_LOCAL python_function : function_record {
-  explicit python_function(char const* display_name) : function_record(display_name) {}
-  python_function(python_function const&) = delete;
-  python_function& operator=(python_function const&) = delete;
-  ~python_function() override {
-    std::free(const_cast<char*>(definition.ml_doc));
-    records().remove(*this);
-  }
+DLBRIDGE_API python_function::~python_function() {
+  std::free(const_cast<char*>(definition.ml_doc));
+  records().remove(*this);
+}
 
-  chain_link const* link = nullptr;  // pybind11's record of the same function
-  PyMethodDef definition{};          // pybind11 replaces the docstring, which malloc allocated
-  std::string attribute{};           // the name in the definition
+DLBRIDGE_API record_list& python_function::records() noexcept {
+  static record_list all;
+  return all;
+}
 
-  static record_list& records() noexcept {
-    static record_list all;
-    return all;
-  }
-  static function_record const* find(chain_link const* link) noexcept {
-    return records().find([link](function_record const& each) {
-      return static_cast<python_function const&>(each).link == link;
-    });
-  }
-};
+DLBRIDGE_API function_record const* python_function::find(chain_link const* link) noexcept {
+  return records().find([link](function_record const& each) {
+    return static_cast<python_function const&>(each).link == link;
+  });
+}
 
 // Whether pybind11's refusal of a call lists the functions of this chain: it may be that of another
 // function of the name, which the body of a plain m.def called.
-DLBRIDGE_COLD inline bool is_refusal_of(chain_link const* chain, PyObject* exception) noexcept {
+DLBRIDGE_API bool is_refusal_of(chain_link const* chain, PyObject* exception) noexcept {
   ref const text = binding::text_of_refusal(name_of(chain), exception);
   char const* at = text ? api<PyUnicode_AsUTF8>(text.get()) : nullptr;
   if (std::strcmp(name_of(chain), "__init__") == 0) {
@@ -68,7 +50,7 @@ DLBRIDGE_COLD inline bool is_refusal_of(chain_link const* chain, PyObject* excep
 }
 
 // Replaces the pending exception, if it is pybind11's refusal of a call, by the reasons.
-DLBRIDGE_COLD inline void explain_refusal(PyObject* self, active_call& call) noexcept {
+DLBRIDGE_API void explain_refusal(PyObject* self, active_call& call) noexcept {
   chain_link const* const chain = first_in_chain(self);
   ref refusal = take_exception();
   if (chain != nullptr && is_refusal_of(chain, refusal.get())) {
@@ -103,7 +85,7 @@ constexpr int library_flags = METH_VARARGS | METH_KEYWORDS;
 #endif
 
 // pybind11's C function, which all its Python functions call.
-DLBRIDGE_LOCAL inline library_function& dispatcher() noexcept {
+DLBRIDGE_API library_function& dispatcher() noexcept {
   static library_function function = nullptr;
   return function;
 }
@@ -120,13 +102,14 @@ PyObject* call_dispatcher(Arguments... arguments) {
   return nullptr;
 }
 
-inline bool has_overloads(PyObject* self) noexcept {
+DLBRIDGE_API bool has_overloads(PyObject* self) noexcept {
   chain_link const* const chain = first_in_chain(self);
   return chain == nullptr || next_in_chain(chain) != nullptr;
 }
 
 #if PYBIND11_VERSION_HEX >= 0x03010000
-inline PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+DLBRIDGE_API PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t count,
+                            PyObject* keywords) {
   active_call own({args, static_cast<std::size_t>(count), keywords}, has_overloads(self));
   PyObject* const result = call_dispatcher(self, args, count, keywords);
   if (result == nullptr && !own.is_decided()) {
@@ -159,7 +142,7 @@ struct vector_arguments {
     names = keys ? ref::steal(api<PyList_AsTuple>(keys.get())) : ref();
   }
 };
-inline PyObject* call(PyObject* self, PyObject* args, PyObject* keywords) {
+DLBRIDGE_API PyObject* call(PyObject* self, PyObject* args, PyObject* keywords) {
   active_call own({nullptr, 0, nullptr}, has_overloads(self));
   PyObject* const result = call_dispatcher(self, args, keywords);
   if (result == nullptr && !own.is_decided()) {
@@ -173,27 +156,22 @@ inline PyObject* call(PyObject* self, PyObject* args, PyObject* keywords) {
 }
 #endif
 
-inline char* copy_text(char const* text) noexcept {
+DLBRIDGE_API char* copy_text(char const* text) noexcept {
   std::size_t const size = text != nullptr ? std::strlen(text) + 1 : 0;
   void* const copy = size != 0 ? std::malloc(size) : nullptr;
   return copy != nullptr ? static_cast<char*>(std::memcpy(copy, text, size)) : nullptr;
 }
 
 // The C function of a Python function, without the wrapper of a method.
-inline PyCFunctionObject* c_function_in(py::handle function) noexcept {
+DLBRIDGE_API PyCFunctionObject* c_function_in(py::handle function) noexcept {
   PyObject* const plain = PyInstanceMethod_Check(function.ptr()) != 0
                               ? PyInstanceMethod_Function(function.ptr())
                               : function.ptr();
   return PyCFunction_Check(plain) != 0 ? reinterpret_cast<PyCFunctionObject*>(plain) : nullptr;
 }
 
-/// Makes call() the C function of a Python function that pybind11 made.
-/// @param made the function, which owns the record
-/// @param name the name in Python
-/// @return a function with the same chain; `made` itself if call() is its C function already, or if
-/// it is not as this header expects: its refusals then are those of pybind11
-DLBRIDGE_COLD inline py::object make_python_function(py::object made, char const* name,
-                                                     python_function& record, bool is_first) {
+DLBRIDGE_API py::object make_python_function(py::object made, char const* name,
+                                             python_function& record, bool is_first) {
   PyCFunctionObject* const plain = c_function_in(made);
   chain_link const* link = plain != nullptr ? first_in_chain(plain->m_self) : nullptr;
   if (link == nullptr || plain->m_ml->ml_flags != library_flags) {

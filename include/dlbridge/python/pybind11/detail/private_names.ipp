@@ -1,4 +1,4 @@
-// The inline bodies of private_names.hpp.
+// The bodies of private_names.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -6,7 +6,7 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::on_pybind11 {
-bool is_initialized(PyObject* self) {
+DLBRIDGE_API bool is_initialized(PyObject* self) {
   auto* const object = reinterpret_cast<py::detail::instance*>(self);
   for (auto const& each : py::detail::values_and_holders(object)) {
     if (each.value_ptr() == nullptr || (object->owned && !each.holder_constructed())) {
@@ -16,7 +16,7 @@ bool is_initialized(PyObject* self) {
   return true;
 }
 
-bool has_buffer(PyTypeObject* type) {
+DLBRIDGE_API bool has_buffer(PyTypeObject* type) {
   for (py::handle each : py::reinterpret_borrow<py::tuple>(type->tp_mro)) {
     auto* const info = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(each.ptr()));
     if (info != nullptr && info->get_buffer != nullptr) {
