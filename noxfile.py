@@ -893,6 +893,7 @@ def bench(session: nox.Session) -> None:
                 env=modules)  # fmt: skip
     if full:
         session.run("python", "bench/report.py", str(report))
+    session.run("python", "bench/hot_functions.py", "--check")
     session.run("python", "bench/compile_cost.py", "--check" if full else "--quick")
     open_gates = [name for each in (counted, report)
                   for name in json.loads(each.read_text())["gates"]["not judged"]]  # fmt: skip

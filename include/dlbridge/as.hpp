@@ -160,7 +160,6 @@ T as(managed_tensor const&&) = delete;  // dangles: keep it in a variable
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/as.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/as.ipp>
 #endif

@@ -159,7 +159,6 @@ dims broadcast_extents(First const& first, Others const&... others);
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/broadcast.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/broadcast.ipp>
 #endif

@@ -141,7 +141,6 @@ managed_tensor to_legacy(managed_tensor&& m, read_only_policy policy = read_only
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/build.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/build.ipp>
 #endif

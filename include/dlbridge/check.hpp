@@ -67,7 +67,6 @@ DLBRIDGE_INLINE void require_view(tensor_view const& view, requirement const& ne
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/check.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/check.ipp>
 #endif

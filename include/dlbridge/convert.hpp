@@ -45,7 +45,6 @@ managed_tensor converted_copy_of(tensor_view const& source, layout order = layou
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/convert.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/convert.ipp>
 #endif

@@ -12,7 +12,7 @@
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 // The remedy for a dtype that is not converted.
-DLBRIDGE_API char const* conversion_advice(dtype from, dtype to) noexcept {
+inline char const* conversion_advice(dtype from, dtype to) noexcept {
   return to.code == kDLBool  ? "Compare it with 0 first"
          : is_complex(from)  ? "Pass its real part"
          : is_floating(from) ? "Round it and convert its dtype first: a float may have a fraction"

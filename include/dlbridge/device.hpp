@@ -196,7 +196,6 @@ static_assert(kDLTrn == 18);
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/device.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/device.ipp>
 #endif

@@ -210,7 +210,6 @@ constexpr bool takes_numbers =
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/dtype.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/dtype.ipp>
 #endif

@@ -218,7 +218,6 @@ class DLBRIDGE_PUBLIC error : public std::exception {
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/error.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/error.ipp>
 #endif

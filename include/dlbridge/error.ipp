@@ -8,7 +8,7 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
-DLBRIDGE_COLD DLBRIDGE_API void truncate_text(text_head& head, char const* text) noexcept {
+DLBRIDGE_COLD inline void truncate_text(text_head& head, char const* text) noexcept {
   char* const data = head.data();
   std::size_t const capacity = head.capacity;
   std::memcpy(data + head.size, text, capacity - 1 - head.size);

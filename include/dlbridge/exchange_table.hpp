@@ -138,7 +138,6 @@ class exchange_table {
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/exchange_table.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/exchange_table.ipp>
 #endif

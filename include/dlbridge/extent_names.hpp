@@ -57,7 +57,6 @@ void require_agreement(Tensors const&... tensors);
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/extent_names.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/extent_names.ipp>
 #endif

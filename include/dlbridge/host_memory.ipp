@@ -22,7 +22,7 @@ constexpr std::size_t huge_bytes = std::size_t{4} << 20;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 // Advises the system about the pages that lie within the memory. On failure they stay small.
-DLBRIDGE_API void advise_huge_pages(void* memory, std::size_t bytes) noexcept {
+inline void advise_huge_pages(void* memory, std::size_t bytes) noexcept {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   auto const first = reinterpret_cast<std::uintptr_t>(memory);
   std::uintptr_t const before = (huge_page - first % huge_page) % huge_page;
@@ -41,7 +41,7 @@ DLBRIDGE_API void advise_huge_pages(void* memory, std::size_t bytes) noexcept {
 constexpr bool is_offset(std::size_t alignment) noexcept { return alignment <= 64; }
 
 // Functions, because nvcc does not compile noexcept lambdas to such pointers.
-DLBRIDGE_API void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {
+inline void* allocate_aligned(std::size_t bytes, std::size_t alignment) noexcept {
   void* memory;
   if (is_offset(alignment)) {
     memory = ::operator new(bytes + alignment, std::nothrow);
@@ -62,7 +62,7 @@ DLBRIDGE_API void* allocate_aligned(std::size_t bytes, std::size_t alignment) no
   return memory;
 }
 
-DLBRIDGE_API void deallocate_aligned(void* memory, std::size_t, std::size_t alignment) noexcept {
+inline void deallocate_aligned(void* memory, std::size_t, std::size_t alignment) noexcept {
   if (is_offset(alignment)) {
     auto* const first = static_cast<unsigned char*>(memory);
     ::operator delete(first - first[-1]);

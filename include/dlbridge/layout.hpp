@@ -122,7 +122,6 @@ bool has_alias(int rank, std::int64_t const* shape, std::int64_t const* strides)
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/layout.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/layout.ipp>
 #endif

@@ -167,7 +167,6 @@ inline managed_tensor::operator tensor_view() const& { return detail::require_ow
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/managed_tensor.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/managed_tensor.ipp>
 #endif

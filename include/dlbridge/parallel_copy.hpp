@@ -101,7 +101,6 @@ void copy(tensor_view const& source, tensor_view const& destination, int parts, 
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/parallel_copy.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/parallel_copy.ipp>
 #endif

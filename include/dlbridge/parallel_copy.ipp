@@ -17,8 +17,8 @@ DLBRIDGE_API std::int64_t copy_division::first(int part) const noexcept {
 
 // The least power of two of indices that advance by a cache line or more, `least` of them or more.
 // A stride of 0 does not advance.
-DLBRIDGE_API std::int64_t indices_of_line(std::int64_t least, std::int64_t extent,
-                                          std::int64_t stride, std::int64_t pitch) noexcept {
+inline std::int64_t indices_of_line(std::int64_t least, std::int64_t extent, std::int64_t stride,
+                                    std::int64_t pitch) noexcept {
   constexpr std::int64_t line = 64 * 8;  // in bits, as pitch
   std::int64_t const step = (stride < 0 ? -stride : stride) * pitch;
   while (least < extent && step != 0 && least * step < line) {

@@ -116,7 +116,6 @@ DLBRIDGE_COLD view_text name_of(tensor_view const& view) noexcept;
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/tensor_view.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/tensor_view.ipp>
 #endif

@@ -72,7 +72,6 @@ tensor_view view_of(DLTensor const&&, std::uint64_t = 0) = delete;  // dangles: 
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/validate.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/validate.ipp>
 #endif

@@ -9,7 +9,7 @@ DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 // Whether all bytes of the elements have valid addresses, and whether their offsets in bits, which
 // packed elements need, fit 64 bits.
-DLBRIDGE_API bool has_addressable_reach(DLTensor const& t) noexcept {
+inline bool has_addressable_reach(DLTensor const& t) noexcept {
   constexpr std::int64_t most = INT64_MAX / 8;
   std::int64_t const bytes = element_bytes(dtype(t.dtype));
   std::int64_t low = 0;

@@ -128,7 +128,8 @@ class State:
     def current(self) -> list[Record]:
         """The records of the headers as they are now."""
         contents = {header: digest(header_file(header)) for header in HEADERS}
-        found = [each for each in self.records.values() if contents.get(each.header) == each.content]
+        records = self.records.values()
+        found = [each for each in records if contents.get(each.header) == each.content]
         return sorted(found, key=lambda each: (each.header, each.line))
 
 
@@ -424,7 +425,7 @@ def main() -> int:
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=400)
-    parser.add_argument("--only", default="", metavar="NAMES", help="files, such as layout.ipp,check.inl")
+    parser.add_argument("--only", default="", metavar="NAMES", help="such as layout.ipp,check.inl")
     parser.add_argument("--jobs", type=int, default=machine.processors())
     chosen = parser.parse_args()
     STATE.mkdir(parents=True, exist_ok=True)

@@ -43,10 +43,7 @@ struct array_traits<arma::Row<T>> {
 /// Exports a Cube of rank 3.
 template <class T>
 struct array_traits<arma::Cube<T>> {
-  static description describe(arma::Cube<T>& c) noexcept {
-    return description::of(c.memptr(), {c.n_rows, c.n_cols, c.n_slices},
-                           {arma::uword{1}, c.n_rows, c.n_elem_slice});
-  }
+  static description describe(arma::Cube<T>& c) noexcept;
 };
 
 /// A constant Armadillo array on memory that it does not own, which as<T const> returns: Armadillo
@@ -73,15 +70,7 @@ class read_only {
 namespace detail {
 // The array is strict: Armadillo reports an error where an operation would change its size.
 template <class Result, class Element, std::size_t... Is, class... How>
-Result arma_view(tensor_view const& of, std::index_sequence<Is...>, How... how) {
-  requirement need = requirement_of<Element>(sizeof...(Is), nullptr);
-  need.order = layout::column_major;
-  require_view(of, need);
-  require_index_type<arma::uword>(of);
-  auto* const elements = const_cast<std::remove_const_t<Element>*>(elements_of<Element>(of));
-  return Result(how..., elements, static_cast<arma::uword>(of.extent(static_cast<int>(Is)))...,
-                false, true);
-}
+Result arma_view(tensor_view const& of, std::index_sequence<Is...>, How... how);
 
 template <class Array, std::size_t Rank>
 struct arma_view_traits {
@@ -91,10 +80,7 @@ struct arma_view_traits {
 };
 template <class Array, std::size_t Rank>
 struct arma_view_traits<Array const, Rank> {
-  static read_only<Array> view(tensor_view const& of) {
-    return arma_view<read_only<Array>, typename Array::elem_type const>(
-        of, std::make_index_sequence<Rank>{}, std::in_place);
-  }
+  static read_only<Array> view(tensor_view const& of);
 };
 }  // namespace detail
 
@@ -118,3 +104,5 @@ template <class T>
 struct view_traits<arma::Cube<T> const> : detail::arma_view_traits<arma::Cube<T> const, 3> {};
 
 DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/bridges/armadillo.inl>

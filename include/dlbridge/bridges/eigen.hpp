@@ -32,39 +32,13 @@ namespace detail {
 // Vectors at compile time have rank 1, all other arrays rank 2.
 template <class Dense>
 struct dense_traits {
-  static description describe(Dense& m) noexcept {
-    if constexpr (Dense::IsVectorAtCompileTime) {
-      return description::of(m.data(), {m.size()}, {m.innerStride()});
-    } else {
-      return description::of(m.data(), {m.rows(), m.cols()}, {m.rowStride(), m.colStride()});
-    }
-  }
-};
-
-// A Ref to const copies an array to which it cannot refer directly. A move does not move that copy.
-// The class accesses the protected member of Ref.
-template <class Ref>
-struct ref_access : Ref {
-  static bool owns_copy(Ref const& r) noexcept {
-    auto const member = &ref_access::m_object;
-    return r.data() != nullptr && (r.*member).data() == r.data();
-  }
+  static description describe(Dense& m) noexcept;
 };
 
 // Constructs a Stride, an InnerStride or an OuterStride. A fixed stride of the type replaces the
 // argument.
 template <class Strides>
-Strides strides_of(Eigen::Index outer, Eigen::Index inner) noexcept {
-  constexpr Eigen::Index fixed_outer = Strides::OuterStrideAtCompileTime;
-  constexpr Eigen::Index fixed_inner = Strides::InnerStrideAtCompileTime;
-  outer = fixed_outer == Eigen::Dynamic ? outer : fixed_outer;
-  inner = fixed_inner == Eigen::Dynamic ? inner : fixed_inner;
-  if constexpr (std::is_constructible_v<Strides, Eigen::Index, Eigen::Index>) {
-    return Strides(outer, inner);
-  } else {
-    return Strides(fixed_inner == 0 ? outer : inner);
-  }
-}
+Strides strides_of(Eigen::Index outer, Eigen::Index inner) noexcept;
 }  // namespace detail
 
 /// Exports a Matrix. The elements are not copied, except those of a Matrix of fixed size, which lie
@@ -91,14 +65,7 @@ template <class Plain, int Options, class Strides>
 struct array_traits<Eigen::Ref<Plain, Options, Strides>> {
   static constexpr bool borrows = true;
   using ref = Eigen::Ref<Plain, Options, Strides>;
-  static description describe(ref& r) noexcept {
-    if constexpr (std::is_const_v<Plain>) {
-      if (detail::ref_access<ref>::owns_copy(r)) {
-        return description::of_nothing();
-      }
-    }
-    return detail::dense_traits<ref>::describe(r);
-  }
+  static description describe(ref& r) noexcept;
 };
 
 /// as<Eigen::Map<Plain, Options, Strides>>(view). Dynamic strides may be negative. Extents, strides
@@ -149,3 +116,5 @@ struct view_traits<Eigen::Map<Plain, Options, Strides>> {
 };
 
 DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/bridges/eigen.inl>

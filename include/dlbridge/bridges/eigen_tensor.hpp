@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <type_traits>
 
 #include <unsupported/Eigen/CXX11/Tensor>
@@ -20,20 +19,7 @@ DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 template <class Tensor>
 struct eigen_tensor_traits {
-  static description describe(Tensor& t) noexcept {
-    constexpr std::size_t rank = Tensor::NumIndices;
-    std::int64_t extents[rank + 1] = {};
-    std::int64_t strides[rank + 1] = {};
-    for (unsigned i = 0; i < rank; ++i) {  // Tensor and TensorMap both accept unsigned
-      extents[i] = t.dimension(i);
-    }
-    if (int{Tensor::Layout} == int{Eigen::RowMajor}) {
-      fill_row_major(rank, extents, strides);
-    } else {
-      fill_column_major(rank, extents, strides);
-    }
-    return description::of(t.data(), dims::from(extents, rank), dims::from(strides, rank));
-  }
+  static description describe(Tensor& t) noexcept;
 };
 }  // namespace detail
 
@@ -82,3 +68,5 @@ struct view_traits<Eigen::TensorMap<Plain, Options, Pointer>> {
 };
 
 DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/bridges/eigen_tensor.inl>

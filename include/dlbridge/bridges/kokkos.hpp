@@ -105,21 +105,7 @@ struct array_traits<Kokkos::View<Data, Properties...>> {
   using array = Kokkos::View<Data, Properties...>;
   using facts = detail::kokkos_facts<array>;
 
-  static description describe(array& v) noexcept {
-    std::int64_t extents[facts::rank + 1] = {};
-    std::int64_t strides[facts::rank + 1] = {};
-    for (int i = 0; i < facts::rank; ++i) {
-      extents[i] = static_cast<std::int64_t>(v.extent(i));
-      strides[i] = static_cast<std::int64_t>(v.stride(i));
-    }
-    description d = description::of(v.data(), dims::from(extents, facts::rank),
-                                    dims::from(strides, facts::rank));
-    if constexpr (facts::device_type != kDLCPU) {
-      d.device =
-          device(facts::device_type, detail::ordinal_of<typename array::execution_space>::get());
-    }
-    return d;
-  }
+  static description describe(array& v) noexcept;
 };
 
 /// as<Kokkos::View<...>>(view) returns an unmanaged View. The view must be row-major for
@@ -168,3 +154,5 @@ struct view_traits<Kokkos::View<Data, Properties...>> {
 };
 
 DLBRIDGE_END_NAMESPACE
+
+#include <dlbridge/bridges/kokkos.inl>

@@ -101,8 +101,8 @@ void copy_scattered(copy_plan& plan, char const* source, char* destination,
 }
 
 // Copies elements whose innermost dimension is contiguous, or whose size has no kernel.
-DLBRIDGE_API void copy_contiguous(copy_plan& plan, char const* source, char* destination,
-                                  std::int64_t unit, bool streams) noexcept {
+inline void copy_contiguous(copy_plan& plan, char const* source, char* destination,
+                            std::int64_t unit, bool streams) noexcept {
   std::int64_t bytes = unit;
   row_plan rest{plan, plan.rank};
   if (plan.rank > 0) {

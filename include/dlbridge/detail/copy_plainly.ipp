@@ -19,9 +19,8 @@ namespace detail {
 // Copies one packed element from bit offset `from` to bit offset `to`. Element i occupies the bits
 // [i * bits, (i + 1) * bits) of the memory in little-endian bit order (spec 1.5), so an element or
 // a row may begin inside a byte.
-DLBRIDGE_API void copy_bits(unsigned char const* source, std::int64_t from,
-                            unsigned char* destination, std::int64_t to,
-                            std::int64_t bits) noexcept {
+inline void copy_bits(unsigned char const* source, std::int64_t from, unsigned char* destination,
+                      std::int64_t to, std::int64_t bits) noexcept {
   for (std::int64_t i = 0; i < bits; ++i, ++from, ++to) {
     unsigned const bit = static_cast<unsigned>(source[from >> 3]) >> (from & 7) & 1U;
     unsigned char& byte = destination[to >> 3];

@@ -59,7 +59,6 @@ void for_each_row(copy_plan const& plan,
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/detail/copy_plan.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/detail/copy_plan.ipp>
 #endif

@@ -30,7 +30,6 @@ managed_tensor describe_block(managed_tensor tensor, DLTensor& t, std::int64_t* 
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/detail/describe_block.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/detail/describe_block.ipp>
 #endif

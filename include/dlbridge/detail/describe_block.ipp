@@ -13,7 +13,7 @@ DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 // Explains the ranks of a description: shape and strides have one rank, and that of the first call
 // of describe, before the array moved into the tensor.
-DLBRIDGE_COLD DLBRIDGE_API report explain_ranks(description const& d, int rank) noexcept {
+DLBRIDGE_COLD inline report explain_ranks(description const& d, int rank) noexcept {
   report r = refusal(errc::bad_argument, "one stride for each dimension of ", "strides ",
                      "Correct the description of the array");
   if (d.shape.size() == rank) {
@@ -30,7 +30,7 @@ DLBRIDGE_COLD DLBRIDGE_API report explain_ranks(description const& d, int rank) 
 }
 
 // Whether a description is that of_nothing.
-DLBRIDGE_API bool is_nothing(description const& d) noexcept {
+inline bool is_nothing(description const& d) noexcept {
   return d.data == nullptr && d.shape.size() == 0 && d.type == dtype_of<std::byte>();
 }
 

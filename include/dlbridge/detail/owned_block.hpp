@@ -87,7 +87,6 @@ DLBRIDGE_NOINLINE managed_tensor own_copied(Owner&& owner, DLTensor const& from,
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/detail/owned_block.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/detail/owned_block.ipp>
 #endif

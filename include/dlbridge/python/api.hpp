@@ -115,7 +115,6 @@ constexpr unsigned immutable_type = Py_TPFLAGS_DEFAULT;
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/api.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/api.ipp>
 #endif

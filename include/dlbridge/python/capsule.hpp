@@ -39,7 +39,6 @@ ref wrap_capsule(managed_tensor m) noexcept;
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/capsule.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/capsule.ipp>
 #endif

@@ -13,11 +13,11 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 namespace detail {
-DLBRIDGE_API bool same_name(char const* a, char const* b) noexcept {
+inline bool same_name(char const* a, char const* b) noexcept {
   return a == b || std::strcmp(a, b) == 0;
 }
 
-DLBRIDGE_COLD DLBRIDGE_API report explain_capsule(PyObject* object, char const* name) noexcept {
+DLBRIDGE_COLD inline report explain_capsule(PyObject* object, char const* name) noexcept {
   constexpr char const* expected = "a capsule named 'dltensor' or 'dltensor_versioned'";
   bool const used =
       name != nullptr && (same_name(name, struct_traits<DLManagedTensor>::used_name()) ||

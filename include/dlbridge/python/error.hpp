@@ -113,7 +113,6 @@ bool guarded(F&& f, char const* where = nullptr) noexcept;
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/error.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/error.ipp>
 #endif

@@ -81,7 +81,6 @@ void require_thread_state();
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/gil.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/gil.ipp>
 #endif

@@ -14,7 +14,7 @@ namespace python {
 /// interpreter may then hang or crash (spec 3.3).
 /// @par Thread and GIL
 /// Any thread, with or without the GIL.
-inline void release_object(PyObject* object) noexcept;
+void release_object(PyObject* object) noexcept;
 
 /// Owns one reference to a Python object that keeps memory alive. Move-only.
 /// @par Thread and GIL
@@ -35,8 +35,6 @@ class object_owner {
 };
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
-
-#include <dlbridge/python/object_owner.inl>
 
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/object_owner.ipp>

@@ -63,7 +63,6 @@ bool suppress_exception() noexcept;
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/pending_exception.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/pending_exception.ipp>
 #endif

@@ -32,7 +32,7 @@ DLBRIDGE_API bool exists(cuda_table const& driver, void* context, std::uint64_t 
 }
 
 // Whether the retained context of a device exists, and has not been created again since.
-DLBRIDGE_API bool is_retained(cuda_table const& driver, cuda_device_state const& state) noexcept {
+inline bool is_retained(cuda_table const& driver, cuda_device_state const& state) noexcept {
   void* const primary = state.primary.load(std::memory_order_acquire);
   return primary != nullptr && exists(driver, primary, state.id.load(std::memory_order_relaxed));
 }

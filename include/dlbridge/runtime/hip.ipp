@@ -51,7 +51,7 @@ DLBRIDGE_LOCAL DLBRIDGE_API event_pool* hip_events() noexcept {
 }
 
 // hipMemcpyKind. For managed memory it is hipMemcpyDefault, with which HIP decides by the address.
-DLBRIDGE_API int hip_copy_kind(memory_side from, memory_side to) noexcept {
+inline int hip_copy_kind(memory_side from, memory_side to) noexcept {
   constexpr int host_to_host = 0, host_to_device = 1, device_to_host = 2, device_to_device = 3;
   constexpr int by_address = 4;
   if (from == memory_side::managed || to == memory_side::managed) {

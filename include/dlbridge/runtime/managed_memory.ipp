@@ -28,35 +28,34 @@ struct DLBRIDGE_PUBLIC managed_range {
         ordinal(runtime_of(where) != runtime_kind::none ? where.id : -1) {}
 };
 
-DLBRIDGE_API cuda_location location_of(managed_range const& range) noexcept {
+inline cuda_location location_of(managed_range const& range) noexcept {
   constexpr int type_device = 1, type_host = 2;
   return range.ordinal >= 0 ? cuda_location{type_device, range.ordinal}
                             : cuda_location{type_host, 0};
 }
 
-DLBRIDGE_API report try_prefetch(cuda_table const& driver, managed_range const& range,
-                                 void* stream) noexcept {
+inline report try_prefetch(cuda_table const& driver, managed_range const& range,
+                           void* stream) noexcept {
   return driver.prefetch_to
              ? try_call(driver, driver.prefetch_to, range.first, range.bytes, location_of(range),
                         0U, stream)
              : try_call(driver, driver.prefetch, range.first, range.bytes, range.ordinal, stream);
 }
 
-DLBRIDGE_API report try_prefetch(hip_table const& driver, managed_range const& range,
-                                 void* stream) noexcept {
+inline report try_prefetch(hip_table const& driver, managed_range const& range,
+                           void* stream) noexcept {
   return try_call(driver, driver.prefetch, range.first, range.bytes, range.ordinal, stream);
 }
 
-DLBRIDGE_API report try_advise(cuda_table const& driver, managed_range const& range,
-                               int advice) noexcept {
+inline report try_advise(cuda_table const& driver, managed_range const& range,
+                         int advice) noexcept {
   return driver.advise_for
              ? try_call(driver, driver.advise_for, range.first, range.bytes, advice,
                         location_of(range))
              : try_call(driver, driver.advise, range.first, range.bytes, advice, range.ordinal);
 }
 
-DLBRIDGE_API report try_advise(hip_table const& driver, managed_range const& range,
-                               int advice) noexcept {
+inline report try_advise(hip_table const& driver, managed_range const& range, int advice) noexcept {
   return try_call(driver, driver.advise, range.first, range.bytes, advice, range.ordinal);
 }
 }  // namespace detail

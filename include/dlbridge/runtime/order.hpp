@@ -105,7 +105,6 @@ void host_wait(Table const& driver, stream_ref stream) {
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/runtime/order.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/runtime/order.ipp>
 #endif

@@ -126,7 +126,6 @@ void transfer_into(tensor_view const& source, tensor_view const& destination, st
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/runtime/transfer.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/runtime/transfer.ipp>
 #endif

@@ -33,7 +33,7 @@ DLBRIDGE_API managed_tensor copy_on_host(tensor_view const& source, device where
   return result;
 }
 
-DLBRIDGE_COLD DLBRIDGE_API report no_copy_path(device from, device to) noexcept {
+DLBRIDGE_COLD inline report no_copy_path(device from, device to) noexcept {
   report r = refusal(errc::device_mismatch, "memory of the CPU, and of CUDA or of ROCm, to copy",
                      "", "Copy through the CPU, or request a copy from the producer");
   append_name(append_name(r.got, from).append(" and "), to);

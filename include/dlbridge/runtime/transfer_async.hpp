@@ -58,7 +58,6 @@ inline void release_completed() noexcept { detail::retired_owners().collect(); }
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/runtime/transfer_async.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/runtime/transfer_async.ipp>
 #endif

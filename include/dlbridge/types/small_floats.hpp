@@ -233,7 +233,6 @@ class numeric_limits<dlbridge::small_float<Format>> : public numeric_limits<floa
 }  // namespace std
 
 #include <dlbridge/types/small_floats.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/types/small_floats.ipp>
 #endif

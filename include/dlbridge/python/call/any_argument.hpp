@@ -114,7 +114,6 @@ decltype(auto) visit(any_argument const& tensor, Visitor&& visitor) {
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/call/any_argument.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/call/any_argument.ipp>
 #endif

@@ -29,7 +29,6 @@ ref give_container(Container&& result, PyObject* first_argument, returns as,
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/call/container_result.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/call/container_result.ipp>
 #endif

@@ -83,7 +83,6 @@ PyType_Slot buffer_slot() noexcept;
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/call/def_dlpack.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/call/def_dlpack.ipp>
 #endif

@@ -88,7 +88,6 @@ void def_fast(PyObject* module, char const* name, Lambda lambda,
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/call/def_fast.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/call/def_fast.ipp>
 #endif

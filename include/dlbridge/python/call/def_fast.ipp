@@ -29,7 +29,7 @@ DLBRIDGE_API bool bind_or_raise(function_record const& record, call_arguments co
 }
 
 // Refuses the name of a function that the module already has, which def_fast would replace.
-DLBRIDGE_COLD DLBRIDGE_API void require_free_name(PyObject* module, char const* name) {
+DLBRIDGE_COLD inline void require_free_name(PyObject* module, char const* name) {
   ref const existing = optional_attribute(module, name);
   if (PyErr_Occurred() != nullptr) {
     throw python_error();

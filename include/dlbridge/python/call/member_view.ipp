@@ -16,7 +16,7 @@ namespace python {
 namespace detail {
 // Converts a tensor to an object that Python code can index: a Tensor of the installed package, or
 // without the package an ndarray, as the Tensor of an extension has no indexing.
-DLBRIDGE_API ref give_indexable(managed_tensor m) noexcept {
+inline ref give_indexable(managed_tensor m) noexcept {
   exchange_table const installed = installed_table();
   bool const is_known = PyErr_Occurred() == nullptr;
   if (is_known && !installed && m.view().device() == cpu) {

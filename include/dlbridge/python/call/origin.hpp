@@ -65,8 +65,6 @@ class origin {
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
 
-#include <dlbridge/python/call/origin.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/call/origin.ipp>
 #endif

@@ -25,7 +25,7 @@ DLBRIDGE_API void returns::add(returns const& more) noexcept {
 namespace python::detail {
 // The position of the first element of compact host memory, with numbers of 64 bits, that a dtype
 // of the same kind with fewer bits lacks, or rounds to infinity; or -1.
-DLBRIDGE_API std::int64_t find_lost(tensor_view const& view, int bits) noexcept {
+inline std::int64_t find_lost(tensor_view const& view, int bits) noexcept {
   dtype const type = view.dtype();
   bool const is_integer = dlbridge::detail::is_integer(type);
   std::uint64_t const lowest = type.code == kDLInt ? std::uint64_t{1} << (bits - 1) : 0;  // negated
@@ -45,7 +45,7 @@ DLBRIDGE_API std::int64_t find_lost(tensor_view const& view, int bits) noexcept 
 }
 
 // Whether a result may come back in a narrower dtype that has its values.
-DLBRIDGE_API bool may_narrow(dtype from, dtype to, bool rounds) noexcept {
+inline bool may_narrow(dtype from, dtype to, bool rounds) noexcept {
   bool const is_rounded = to == dtype(kDLFloat, 32) || to == dtype(kDLComplex, 64);
   return from.code == to.code &&
          (dlbridge::detail::is_integer(from) ? from.bits == 64 && to.bits < 64

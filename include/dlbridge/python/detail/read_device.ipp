@@ -15,7 +15,7 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 namespace detail {
 // Reads the name of a device that PyTorch names otherwise than DLPack.
-DLBRIDGE_API bool read_torch_name(char const* text, device& out) noexcept {
+inline bool read_torch_name(char const* text, device& out) noexcept {
   struct {
     char const* theirs;
     char const* ours;
@@ -31,7 +31,7 @@ DLBRIDGE_API bool read_torch_name(char const* text, device& out) noexcept {
 
 // Reads a dlbridge.device of any module by its numbers: the id may be negative, which no name has.
 // Returns false, with or without an exception set, for other values.
-DLBRIDGE_API bool read_own_device(PyObject* value, device& out) noexcept {
+inline bool read_own_device(PyObject* value, device& out) noexcept {
   if (!PyUnicode_Check(value) || PyUnicode_CheckExact(value)) {
     return false;
   }

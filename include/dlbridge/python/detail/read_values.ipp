@@ -49,7 +49,7 @@ DLBRIDGE_API bool read_integer(PyObject* value, std::int64_t& out) noexcept {
 // Reads an object with __index__, or the value of a member of an Enum, as which the array API
 // declares the type of a device (spec 4.2). Returns false, with or without an exception set, for
 // others.
-DLBRIDGE_API bool read_member(PyObject* value, std::int64_t& out) noexcept {
+inline bool read_member(PyObject* value, std::int64_t& out) noexcept {
   if (PyIndex_Check(value)) {
     return read_integer(value, out);
   }

@@ -16,16 +16,15 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 namespace detail {
 // Sets a BufferError, and returns false.
-DLBRIDGE_COLD DLBRIDGE_API bool refuse_buffer(tensor_view const& view, errc code,
-                                              char const* expected, char const* advice) noexcept {
+DLBRIDGE_COLD inline bool refuse_buffer(tensor_view const& view, errc code, char const* expected,
+                                        char const* advice) noexcept {
   set_error(refusal(code, expected, name_of(view).c_str(), advice));
   return false;
 }
 
 // Whether a tensor, whose dtype has the row or null, can be exported as a buffer with these flags.
 // If not, sets a BufferError.
-DLBRIDGE_API bool can_be_buffer(tensor_view const& view, format_row const* format,
-                                int flags) noexcept {
+inline bool can_be_buffer(tensor_view const& view, format_row const* format, int flags) noexcept {
   auto const requests = [flags](int bits) { return (flags & bits) == bits; };
   auto const refuse = [&view](errc code, char const* expected, char const* advice) {
     return refuse_buffer(view, code, expected, advice);

@@ -29,7 +29,7 @@ struct last_max_version {
   }
 };
 
-DLBRIDGE_API bool read_new_struct_kind(PyObject* value, struct_kind& out) noexcept {
+inline bool read_new_struct_kind(PyObject* value, struct_kind& out) noexcept {
   version max_version;
   if (!read_version(value, max_version)) {
     return false;
@@ -66,8 +66,7 @@ DLBRIDGE_API void order_unnamed(device where, export_request& out) noexcept {
 
 // Reads stream=, whose value names a stream of device where; None means its default stream. With
 // dl_device=(1, 0) for a tensor that is not on the CPU, None alone is accepted (spec 4.3, 4.4).
-DLBRIDGE_API bool read_order(PyObject* stream, bool to_cpu, device where,
-                             export_request& out) noexcept {
+inline bool read_order(PyObject* stream, bool to_cpu, device where, export_request& out) noexcept {
   if (stream == nullptr || stream == Py_None) {
     order_unnamed(where, out);
     return true;
@@ -92,7 +91,7 @@ DLBRIDGE_API bool read_order(PyObject* stream, bool to_cpu, device where,
 
 // Whether a tensor can be copied to the device that dl_device names. If not, sets a BufferError
 // (spec 4.3). Its cause states why the driver of the device is not usable, if that is the reason.
-DLBRIDGE_API bool can_reach(device own, device target, copy_policy copy) noexcept {
+inline bool can_reach(device own, device target, copy_policy copy) noexcept {
   report const why = check_move(own, target);
   if (forbids_move(copy, own, target, why)) {
     set_error(forbidden_move(own, target), "__dlpack__");
@@ -158,14 +157,14 @@ DLBRIDGE_API void order_export(export_request const& request, stream_ref const& 
 namespace detail {
 // Legacy structs have no flag for read-only memory. An array of a library whose arrays never change
 // becomes one all the same, as its library makes them, too.
-DLBRIDGE_COLD DLBRIDGE_API read_only_policy policy_of(shared_tensor const& owner) noexcept {
+DLBRIDGE_COLD inline read_only_policy policy_of(shared_tensor const& owner) noexcept {
   shared_tensor const* const first = dlbridge::detail::find_owner<shared_tensor>(owner.get());
   managed_tensor const& tensor = first != nullptr ? first->get() : owner.get();
   return find_immutable(tensor) != nullptr ? read_only_policy::drop : read_only_policy::refuse;
 }
 
-DLBRIDGE_API managed_tensor lend_as(shared_tensor const& owner, tensor_view const& view,
-                                    export_request const& request) {
+inline managed_tensor lend_as(shared_tensor const& owner, tensor_view const& view,
+                              export_request const& request) {
   bool const loses_flag = request.kind == struct_kind::legacy && view.read_only();
   return lend(owner, view, request.kind, loses_flag ? policy_of(owner) : request.read_only);
 }
@@ -176,9 +175,8 @@ DLBRIDGE_API bool is_served_by_host(device own, export_request const& request) n
 }
 
 // Exports host-accessible memory to the CPU or to its own device: a copy, or the same memory.
-DLBRIDGE_API managed_tensor export_from_host(shared_tensor const& owner, tensor_view const& view,
-                                             stream_ref const& ready,
-                                             export_request const& request) {
+inline managed_tensor export_from_host(shared_tensor const& owner, tensor_view const& view,
+                                       stream_ref const& ready, export_request const& request) {
   python::host_wait(ready);
   return request.copy == copy_policy::always
              ? copy_on_host(view, request.kind)
@@ -187,10 +185,9 @@ DLBRIDGE_API managed_tensor export_from_host(shared_tensor const& owner, tensor_
 
 // Copies to the requested device: on the consumer's stream where streams work on that device (spec
 // 4.3), else on the tensor's own stream.
-DLBRIDGE_COLD DLBRIDGE_API managed_tensor export_moved(shared_tensor const& owner,
-                                                       tensor_view const& view,
-                                                       stream_ref const& ready,
-                                                       export_request const& request) {
+DLBRIDGE_COLD inline managed_tensor export_moved(shared_tensor const& owner,
+                                                 tensor_view const& view, stream_ref const& ready,
+                                                 export_request const& request) {
   device const own = view.device();
   if (request.copy == copy_policy::never || !can_move(own, request.target)) {
     raise(refusal(request.copy == copy_policy::never ? errc::copy_forbidden : errc::device_mismatch,

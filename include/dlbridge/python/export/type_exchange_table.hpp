@@ -85,7 +85,6 @@ bool add_exchange_table(PyTypeObject* type) noexcept {
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/export/type_exchange_table.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/export/type_exchange_table.ipp>
 #endif

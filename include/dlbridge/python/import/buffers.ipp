@@ -42,8 +42,8 @@ DLBRIDGE_API bool describe_layout(byte_layout& from, std::int64_t item_bytes,
 }
 
 // @param object the array of a typestr; null for the format of a buffer
-DLBRIDGE_COLD DLBRIDGE_API void refuse_format(char const* what, char const* format,
-                                              PyObject* object) noexcept {
+DLBRIDGE_COLD inline void refuse_format(char const* what, char const* format,
+                                        PyObject* object) noexcept {
   bool const is_of_numpy = object != nullptr && optional_attribute(object, "astype");
   char const* text = format;
   report r = refusal(errc::dtype_mismatch, what, "'",
@@ -124,9 +124,8 @@ namespace detail {
 // is, as Pillow's images have it, or that of the producer itself.
 // @param offset the bytes from the begin of the buffer to the first element, an int or null.
 // @param d the description without data and flags.
-DLBRIDGE_COLD DLBRIDGE_API managed_tensor from_interface_buffer(PyObject* exporter,
-                                                                PyObject* offset,
-                                                                description d) noexcept {
+DLBRIDGE_COLD inline managed_tensor from_interface_buffer(PyObject* exporter, PyObject* offset,
+                                                          description d) noexcept {
   std::int64_t start = 0;
   if (offset != nullptr && (!PyIndex_Check(offset) || !read_integer(offset, start) || start < 0)) {
     return refuse_interface(offset, "offset", "an integer of 0 and above");
@@ -171,7 +170,7 @@ struct interface_items {
 };
 
 // The items of an interface, all of them empty if it is no dict. An exception may be set.
-DLBRIDGE_COLD DLBRIDGE_API interface_items read_interface_items(PyObject* described) noexcept {
+DLBRIDGE_COLD inline interface_items read_interface_items(PyObject* described) noexcept {
   auto const item = [described](char const* key) {
     bool const reads = PyDict_Check(described) && PyErr_Occurred() == nullptr;
     ref const name = reads ? ref::steal(api<PyUnicode_FromString>(key)) : ref();
@@ -184,8 +183,8 @@ DLBRIDGE_COLD DLBRIDGE_API interface_items read_interface_items(PyObject* descri
 
 // Reads a dtype that ml_dtypes adds to NumPy, by its name: the typestr states its bytes alone. Its
 // elements below 8 bits have a byte each.
-DLBRIDGE_COLD DLBRIDGE_API bool read_added_dtype(PyObject* array, char const* typestr,
-                                                 std::int64_t bytes, dtype& type) noexcept {
+DLBRIDGE_COLD inline bool read_added_dtype(PyObject* array, char const* typestr, std::int64_t bytes,
+                                           dtype& type) noexcept {
   ref const descr = optional_attribute(array, names::get().dtype);
   ref const name = descr ? optional_attribute(descr.get(), "name") : ref();
   char const* const text = name ? text_in(name.get()) : nullptr;
@@ -194,8 +193,8 @@ DLBRIDGE_COLD DLBRIDGE_API bool read_added_dtype(PyObject* array, char const* ty
 }
 
 // Reads the dtype, the shape and the strides. False with an exception set on failure.
-DLBRIDGE_COLD DLBRIDGE_API bool describe_interface(PyObject* object, interface_items const& items,
-                                                   char const* typestr, description& d) noexcept {
+DLBRIDGE_COLD inline bool describe_interface(PyObject* object, interface_items const& items,
+                                             char const* typestr, description& d) noexcept {
   std::int64_t item_bytes = 0;
   if (!try_read_typestr(typestr, item_bytes, d.type) &&
       !read_added_dtype(object, typestr, item_bytes, d.type)) {
@@ -229,8 +228,8 @@ DLBRIDGE_COLD DLBRIDGE_API bool describe_interface(PyObject* object, interface_i
 
 // A tensor on the address of an array interface.
 // @param data the pair (address, read-only)
-DLBRIDGE_COLD DLBRIDGE_API managed_tensor from_interface_address(PyObject* object, PyObject* data,
-                                                                 description& d) noexcept {
+DLBRIDGE_COLD inline managed_tensor from_interface_address(PyObject* object, PyObject* data,
+                                                           description& d) noexcept {
   ref const address = ref::steal(api<PyNumber_Index>(PyTuple_GET_ITEM(data, 0)));
   d.data = address ? api<PyLong_AsVoidPtr>(address.get()) : nullptr;
   int const read_only =

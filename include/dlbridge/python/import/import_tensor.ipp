@@ -26,8 +26,8 @@ namespace detail {
 // named: the stream that the caller named, or null. Sets ready to the stream on which the copy is
 // ready; the caller records that stream for the memory (record_lasting_stream), as it knows the
 // object that owns it. Throws.
-DLBRIDGE_API managed_tensor move_tensor(managed_tensor m, device to, stream_ref on, PyObject* named,
-                                        stream_ref& ready) {
+inline managed_tensor move_tensor(managed_tensor m, device to, stream_ref on, PyObject* named,
+                                  stream_ref& ready) {
   python::order_after(on, ready);
   tensor_view const source = m.view();
   shared_tensor const owner(std::move(m));
@@ -39,7 +39,7 @@ DLBRIDGE_API managed_tensor move_tensor(managed_tensor m, device to, stream_ref 
 
 // The tensor on device cpu: on the same memory, which is host-accessible (pinned or managed), or a
 // copy. Throws.
-DLBRIDGE_API managed_tensor fulfil_on_host(managed_tensor m, bool wants_copy, stream_ref& ready) {
+inline managed_tensor fulfil_on_host(managed_tensor m, bool wants_copy, stream_ref& ready) {
   python::host_wait(ready);
   ready = stream_ref::default_of(cpu);
   if (wants_copy) {
@@ -92,8 +92,7 @@ DLBRIDGE_API managed_tensor fulfil_request(managed_tensor m, import_request cons
 // Chooses the stream on which the elements of a capsule are ready. A capsule states none, so they
 // are ready on the default stream, after which the stream that the caller named is ordered. A named
 // stream of another device, to which the tensor then moves, is ordered by that move.
-DLBRIDGE_API bool order_capsule(device where, import_request const& request,
-                                stream_ref& ready) noexcept {
+inline bool order_capsule(device where, import_request const& request, stream_ref& ready) noexcept {
   ready = stream_ref::default_of(where);
   bool const is_named = request.names_stream();
   bool const moves = request.has_target && !is_on_device(where, request.target);

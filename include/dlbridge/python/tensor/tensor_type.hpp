@@ -46,6 +46,8 @@ struct tensor_row {
 DLBRIDGE_LOCAL tensor_row& tensor_type_row() noexcept;
 
 DLBRIDGE_LOCAL PyTypeObject* make_tensor_type() noexcept;
+
+ref create_tensor_type() noexcept;
 }  // namespace detail
 
 /// The type Tensor of this module, created on first use. Extensions have PlainTensor, with the
@@ -69,12 +71,11 @@ DLBRIDGE_COLD ref refuse_empty_owner() noexcept;
 ///   pending, or when memory runs out, which frees m.
 /// @par Thread and GIL
 /// The caller holds the GIL.
-inline ref wrap_tensor(managed_tensor m) noexcept;
+ref wrap_tensor(managed_tensor m) noexcept;
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/tensor/tensor_type.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/tensor/tensor_type.ipp>
 #endif

@@ -3,22 +3,32 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
+#include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/lend.hpp>
+#include <dlbridge/python/detail/device_operations.hpp>
+#include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/read_device.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/export/produce.hpp>
+#include <dlbridge/python/export/type_exchange_table.hpp>
+#include <dlbridge/python/gil.hpp>
 #include <dlbridge/python/import/import_request.hpp>
 #include <dlbridge/python/import/import_tensor.hpp>
 #include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/python/tensor/detail/array_method.hpp>
+#include <dlbridge/python/tensor/detail/tensor_object.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
 #include <dlbridge/shared_tensor.hpp>
+#include <dlbridge/stream_ref.hpp>
 #include <dlbridge/tensor_view.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
-DLBRIDGE_API PyObject* dlpack_method(PyObject* object, PyObject* const* args, Py_ssize_t count,
-                                     PyObject* keywords) noexcept {
+inline PyObject* dlpack_method(PyObject* object, PyObject* const* args, Py_ssize_t count,
+                               PyObject* keywords) noexcept {
   tensor_object& self = tensor_in(object);
   export_request request;
   if (!read_export_request(args, count, keywords, self.view.device(), request) ||
@@ -31,7 +41,7 @@ DLBRIDGE_API PyObject* dlpack_method(PyObject* object, PyObject* const* args, Py
                           : nullptr;
 }
 
-DLBRIDGE_API PyObject* dlpack_device_method(PyObject* self, PyObject*) noexcept {
+inline PyObject* dlpack_device_method(PyObject* self, PyObject*) noexcept {
   return device_pair(tensor_in(self).view.device()).release();
 }
 
@@ -58,7 +68,7 @@ DLBRIDGE_API void refuse_other_type(PyObject* object) {
 
 // A buffer on the memory of an object with __dlpack__, for which the host has waited. BufferError
 // where the CPU cannot read the memory.
-DLBRIDGE_COLD DLBRIDGE_API ref host_buffer_of(PyObject* object) noexcept {
+DLBRIDGE_COLD inline ref host_buffer_of(PyObject* object) noexcept {
   ref const pair = ref::steal(api<PyObject_CallMethodNoArgs>(object, names::get().dlpack_device));
   import_request request;
   if (!pair || !read_device_pair(pair.get(), "__dlpack_device__()", request.target)) {
@@ -112,7 +122,7 @@ DLBRIDGE_API int buffer_of_producer(PyObject* object, Py_buffer* out, int flags)
 }
 
 // <dlbridge.PlainTensor float32[2, 3] on cpu>
-DLBRIDGE_API PyObject* show_short(PyObject* self) noexcept {
+inline PyObject* show_short(PyObject* self) noexcept {
   return api<PyUnicode_FromFormat>("<%s %s>", Py_TYPE(self)->tp_name,
                                    name_of(tensor_in(self).view).c_str());
 }
@@ -125,7 +135,7 @@ DLBRIDGE_API PyObject* refuse_new(PyTypeObject*, PyObject*, PyObject*) noexcept 
 }
 
 // bool(t), which would be True for every tensor otherwise.
-DLBRIDGE_API int refuse_truth(PyObject*) noexcept {
+inline int refuse_truth(PyObject*) noexcept {
   set_error_text(PyExc_TypeError,
                  "the tensor has no truth value; test it with its library, such as "
                  "np.from_dlpack(t).any()");
@@ -179,4 +189,85 @@ DLBRIDGE_API ref refuse_empty_owner() noexcept {
   return ref();
 }
 }  // namespace python::detail
+
+namespace python {
+namespace detail {
+#if DLBRIDGE_DLPACK_AT_LEAST(2)
+
+// The Operations of Tensor's exchange table.
+struct tensor_operations {
+  static managed_tensor export_tensor(PyObject* object) {
+    tensor_object& self = prepare(object);
+    return dlbridge::lend(share(self), self.view, struct_kind::versioned);
+  }
+
+  static void lend(PyObject* object, DLTensor& out) {
+    tensor_object& self = prepare(object);
+    if ((self.view.flags() & not_lent) != 0) {
+      refuse_lending(self.view.flags());
+    }
+    if (self.view.strides() == nullptr && self.view.rank() != 0) {
+      share(self);  // the owner then has the explicit strides that DLPack 1.2 requires
+    }
+    out = self.view.to_dltensor();
+  }
+
+  static PyObject* give_tensor(managed_tensor& m) noexcept {
+    PyTypeObject* const type = tensor_type();
+    return type != nullptr ? try_new_tensor(type, m).release() : nullptr;
+  }
+
+ private:
+  // The slots do no ordering; the consumer orders its work after the stream that
+  // current_work_stream returns, the default one, so that one is ordered after the tensor's
+  // (spec 5.3).
+  DLBRIDGE_INLINE static tensor_object& prepare(PyObject* object) {
+    if (Py_TYPE(object) != tensor_type()) {  // the consumer breaks the condition of the slot
+      refuse_other_type(object);
+    }
+    tensor_object& self = tensor_in(object);
+    if (self.view.device().type != kDLCPU) {
+      order_consumer(object);
+    }
+    return self;
+  }
+  DLBRIDGE_NOINLINE static void order_consumer(PyObject* object) {
+    tensor_object const& self = tensor_in(object);
+    if (self.stream.is_none()) {
+      return;
+    }
+    stream_ref const ready = self.ready_on();
+    if (is_host_accessible(self.view.device())) {  // the consumer may be a library of the CPU
+      python::host_wait(ready);
+      return;
+    }
+    stream_ref const used = stream_ref::default_of(ready.device());
+    python::order_after(used, ready);
+    critical_section const section(object);
+    record_lasting_stream(owning_tensor(self), used);
+  }
+};
+
+#endif
+
+// Creates the type, with what other libraries read of it.
+DLBRIDGE_API ref create_tensor_type() noexcept {
+  ref created = ref::steal(reinterpret_cast<PyObject*>(make_tensor_type()));
+  auto* const type = reinterpret_cast<PyTypeObject*>(created.get());
+  bool is_complete = created && names::prepare() && add_tensor_head(type);
+#if DLBRIDGE_DLPACK_AT_LEAST(2)
+  is_complete = is_complete && python::add_exchange_table<tensor_operations>(type);
+#endif
+  return is_complete ? std::move(created) : ref();
+}
+}  // namespace detail
+
+DLBRIDGE_API ref wrap_tensor(managed_tensor m) noexcept {
+  if (!m) {
+    return detail::refuse_empty_owner();
+  }
+  PyTypeObject* const type = tensor_type();
+  return type != nullptr ? new_tensor(type, std::move(m)) : ref();
+}
+}  // namespace python
 DLBRIDGE_END_NAMESPACE

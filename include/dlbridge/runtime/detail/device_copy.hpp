@@ -94,7 +94,6 @@ DLBRIDGE_COLD void device_copy(copy_stream<Table>& stream, tensor_view const& so
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/runtime/detail/device_copy.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/runtime/detail/device_copy.ipp>
 #endif

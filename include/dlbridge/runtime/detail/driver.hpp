@@ -179,7 +179,6 @@ constexpr runtime_kind runtime_of_table() noexcept;
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/runtime/detail/driver.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/runtime/detail/driver.ipp>
 #endif

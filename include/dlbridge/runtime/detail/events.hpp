@@ -97,7 +97,6 @@ class stream_event {
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/runtime/detail/events.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/runtime/detail/events.ipp>
 #endif

@@ -9,7 +9,7 @@ namespace detail {
 // Whether the loader's only reason is that the file does not exist. For a file that exists and
 // cannot be loaded, for example because one of its dependencies is missing, the reason is more
 // useful to the reader. The texts are those of glibc and of musl.
-DLBRIDGE_API bool is_absence(char const* reason, char const* name) noexcept {
+inline bool is_absence(char const* reason, char const* name) noexcept {
   constexpr char const* of_musl = "Error loading shared library ";
   bool const is_musl = std::strncmp(reason, of_musl, std::strlen(of_musl)) == 0;
   char const* const text = is_musl ? reason + std::strlen(of_musl) : reason;

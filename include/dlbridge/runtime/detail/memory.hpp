@@ -170,7 +170,6 @@ device located(tensor_view const& view) noexcept;
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/runtime/detail/memory.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/runtime/detail/memory.ipp>
 #endif

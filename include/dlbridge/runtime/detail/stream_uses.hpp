@@ -49,7 +49,6 @@ class stream_uses {
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/runtime/detail/stream_uses.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/runtime/detail/stream_uses.ipp>
 #endif

@@ -13,7 +13,7 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
 /// @return the first parameter with a name, or the number of parameters
-DLBRIDGE_API std::size_t find_parameter(function_record const& record, PyObject* name) noexcept {
+inline std::size_t find_parameter(function_record const& record, PyObject* name) noexcept {
   std::size_t i = 0;
   while (i < record.parameter_count && (record.parameters[i].kind != parameter_kind::one ||
                                         !is_text(name, record.parameters[i].name.c_str()))) {

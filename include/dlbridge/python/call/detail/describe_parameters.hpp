@@ -20,7 +20,6 @@ void describe_parameters(function_record& record, Result (*)(Parameters...));
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/call/detail/describe_parameters.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/call/detail/describe_parameters.ipp>
 #endif

@@ -209,7 +209,6 @@ class element_argument<T, element_kind::variant>
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/call/detail/element_argument.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/call/detail/element_argument.ipp>
 #endif

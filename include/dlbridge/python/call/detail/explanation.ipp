@@ -28,8 +28,8 @@ DLBRIDGE_API ref text_of_refusal(char const* function, PyObject* exception) noex
 
 /// The reason of each candidate as a list of str. Empty, with the exception set that ends the call,
 /// on failure; empty without one if no reason is known.
-DLBRIDGE_COLD DLBRIDGE_API ref reasons_of(active_call& call,
-                                          std::vector<candidate> const& candidates, ref& cause) {
+DLBRIDGE_COLD inline ref reasons_of(active_call& call, std::vector<candidate> const& candidates,
+                                    ref& cause) {
   ref reasons = ref::steal(api<PyList_New>(0));
   bool is_known = false;
   for (candidate const& each : candidates) {

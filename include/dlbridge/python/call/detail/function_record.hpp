@@ -88,7 +88,6 @@ class record_list {
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/call/detail/function_record.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/call/detail/function_record.ipp>
 #endif

@@ -84,11 +84,9 @@ class numpy_arrays {
 /// @return null if NumPy has another ABI, or a self-test failed, or under DLBRIDGE_PROTOCOL_ONLY.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code runs in the first call.
-DLBRIDGE_LOCAL inline numpy_arrays const* find_numpy_arrays() noexcept;
+DLBRIDGE_LOCAL numpy_arrays const* find_numpy_arrays() noexcept;
 }  // namespace python::detail
 DLBRIDGE_END_NAMESPACE
-
-#include <dlbridge/python/call/detail/numpy_arrays.inl>
 
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/call/detail/numpy_arrays.ipp>

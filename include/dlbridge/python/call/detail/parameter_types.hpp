@@ -101,7 +101,6 @@ using library_result =
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/call/detail/parameter_types.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/call/detail/parameter_types.ipp>
 #endif

@@ -27,10 +27,10 @@ struct library_row {
 };
 
 namespace detail {
-inline library_row const* find_library(library which) noexcept;
+library_row const* find_library(library which) noexcept;
 
 // The row of the library that defines a class, by the first part of the class's __module__.
-inline library_row const* find_library(PyTypeObject* type) noexcept;
+library_row const* find_library(PyTypeObject* type) noexcept;
 
 // The conversion from tensors to objects of one Python type's library.
 struct path_to_library {
@@ -51,14 +51,14 @@ struct path_to_library {
 // Accepts the strides that a library takes. PyTorch throws an exception for negative ones through a
 // function that is noexcept, which ends the process. Frees the tensor on failure, and sets an
 // exception.
-inline bool accept_strides(bool is_torch, managed_tensor& m) noexcept;
+bool accept_strides(bool is_torch, managed_tensor& m) noexcept;
 
 // Looks a path up, and stores it. An exception that is not suppressible stays pending; the path is
 // then unknown, and another call may find it.
 DLBRIDGE_COLD path_to_library find_export_path(PyObject* object, exchange_table table) noexcept;
 
 // The path for the objects of a type, by one of them.
-inline path_to_library export_path_of(PyObject* object) noexcept;
+path_to_library export_path_of(PyObject* object) noexcept;
 
 // The exchange table of a type, or an empty one for an object that is no type.
 exchange_table table_of(PyObject* type) noexcept;
@@ -73,11 +73,11 @@ ref give_by_table(exchange_table table, managed_tensor m) noexcept;
 
 // Converts a tensor by NumPy's C API, or else by from_dlpack.
 // @pre path.function is not empty.
-inline ref give_by_function(path_to_library const& path, managed_tensor m, returns as) noexcept;
+ref give_by_function(path_to_library const& path, managed_tensor m, returns as) noexcept;
 
 // The conversion to objects of a library, which is imported if necessary. It is unknown, with an
 // exception set, while the library cannot be imported.
-DLBRIDGE_LOCAL inline path_to_library find_export_path(library_row const& row) noexcept;
+DLBRIDGE_LOCAL path_to_library find_export_path(library_row const& row) noexcept;
 }  // namespace detail
 
 /// Converts a tensor to a Tensor: of the installed package dlbridge, or else of this extension.
@@ -98,11 +98,9 @@ ref give_own(managed_tensor m) noexcept;
 /// Takes m; on failure m is freed.
 /// @par Thread and GIL
 /// The caller holds the GIL.
-inline ref give_as(library which, managed_tensor m, bool narrows = false) noexcept;
+ref give_as(library which, managed_tensor m, bool narrows = false) noexcept;
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
-
-#include <dlbridge/python/call/detail/path_to_library.inl>
 
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/call/detail/path_to_library.ipp>

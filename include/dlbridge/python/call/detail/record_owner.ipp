@@ -7,7 +7,7 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
-DLBRIDGE_COLD DLBRIDGE_API ref make_owner_type() noexcept {
+DLBRIDGE_COLD inline ref make_owner_type() noexcept {
   static PyMethodDef methods[] = {
       {"__reduce__",
        [](PyObject* self, PyObject*) -> PyObject* {  // importlib.import_module(module_name)

@@ -119,7 +119,6 @@ constexpr bool is_number_type = std::is_arithmetic_v<T> && is_scalar<T>;
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/call/detail/scalar.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/call/detail/scalar.ipp>
 #endif

@@ -30,7 +30,7 @@ DLBRIDGE_API bool has_dimensions(PyObject* object) noexcept {
 
 // Whether an object is a complex number, or an array of one, whose __float__ in NumPy drops the
 // imaginary part. Also true with an exception set, which ends the reading.
-DLBRIDGE_COLD DLBRIDGE_API bool is_complex_number(PyObject* object) noexcept {
+DLBRIDGE_COLD inline bool is_complex_number(PyObject* object) noexcept {
   char const* const type = Py_TYPE(object)->tp_name;
   if (PyComplex_Check(object) || std::strncmp(type, "numpy.c", 7) == 0) {
     return true;

@@ -79,7 +79,6 @@ DLBRIDGE_COLD std::string signature_of(function_record const& record,
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/call/detail/signature.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/call/detail/signature.ipp>
 #endif

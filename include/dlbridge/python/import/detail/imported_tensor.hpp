@@ -138,7 +138,6 @@ class imported_tensor {
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/import/detail/imported_tensor.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/import/detail/imported_tensor.ipp>
 #endif

@@ -88,8 +88,8 @@ DLBRIDGE_API property_reader find_reader(PyTypeObject* type, property_test const
 }
 
 // Reads one property. Returns an empty reference with an exception set on failure.
-DLBRIDGE_API ref read_property(PyObject* object, property_test const& test,
-                               property_reader const& by) noexcept {
+inline ref read_property(PyObject* object, property_test const& test,
+                         property_reader const& by) noexcept {
   if (by.property != nullptr || by.method != nullptr) {
     return ref::steal(dlbridge::detail::call_guarded([&] {
       return by.property != nullptr ? by.property(object, by.closure) : by.method(object, nullptr);

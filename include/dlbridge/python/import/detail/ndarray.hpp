@@ -158,7 +158,6 @@ bool has_same_elements(tensor_view const& now, tensor_view const& before) noexce
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/import/detail/ndarray.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/import/detail/ndarray.ipp>
 #endif

@@ -20,7 +20,7 @@ DLBRIDGE_API void state_ndarray_version(managed_tensor const& m) noexcept {
 }
 
 // Whether read_ndarray describes this array as its __dlpack__ does.
-DLBRIDGE_COLD DLBRIDGE_API bool test_ndarray(PyObject* array) noexcept {
+DLBRIDGE_COLD inline bool test_ndarray(PyObject* array) noexcept {
   DLTensor fields;
   copied_dims dims;
   std::uint64_t flags = 0;

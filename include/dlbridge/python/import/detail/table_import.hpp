@@ -55,7 +55,6 @@ DLBRIDGE_INLINE managed_tensor import_by_table(type_entry const& type, PyObject*
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/import/detail/table_import.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/import/detail/table_import.ipp>
 #endif

@@ -70,7 +70,6 @@ bool may_write(PyObject* object) noexcept;
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/import/detail/type_cache.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/import/detail/type_cache.ipp>
 #endif

@@ -65,7 +65,6 @@ bool exports_fields(type_entry const& type, PyObject* object) noexcept;
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/python/import/detail/type_entry.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/import/detail/type_entry.ipp>
 #endif

@@ -22,7 +22,7 @@ DLBRIDGE_API bool uses_protocol_only() noexcept {
   return is_set;
 }
 
-DLBRIDGE_API void const* table_in(PyObject* capsule) noexcept {
+inline void const* table_in(PyObject* capsule) noexcept {
   return PyCapsule_IsValid(capsule, exchange_capsule_name()) != 0
              ? api<PyCapsule_GetPointer>(capsule, exchange_capsule_name())
              : nullptr;
@@ -30,7 +30,7 @@ DLBRIDGE_API void const* table_in(PyObject* capsule) noexcept {
 
 // The table's address, or null. DLPack 1.3 stores a capsule under one attribute name, DLPack 1.2
 // a capsule or an int under another (spec 5.1). An int under the newer name is no address.
-DLBRIDGE_COLD DLBRIDGE_API void const* exchange_header_of(PyTypeObject* type) noexcept {
+DLBRIDGE_COLD inline void const* exchange_header_of(PyTypeObject* type) noexcept {
   names const& n = names::get();
   if (ref const attribute = type_attribute(type, n.exchange_table)) {
     return table_in(attribute.get());
@@ -47,7 +47,7 @@ DLBRIDGE_COLD DLBRIDGE_API void const* exchange_header_of(PyTypeObject* type) no
 }
 
 // Finds out who may use the table of a type, whose other facts are known.
-DLBRIDGE_COLD DLBRIDGE_API void judge_table(type_entry& fresh, void const* header) noexcept {
+DLBRIDGE_COLD inline void judge_table(type_entry& fresh, void const* header) noexcept {
   fresh.has_table = static_cast<bool>(fresh.exchange);
   fresh.defines_table = fresh.has_table && fresh.dlpack != Py_None;
   ref base = base_of(fresh.type);
@@ -63,7 +63,7 @@ DLBRIDGE_COLD DLBRIDGE_API void judge_table(type_entry& fresh, void const* heade
 }
 
 // Whether no object of a type has attributes of its own.
-DLBRIDGE_API bool has_type_attributes_only(PyTypeObject* type) noexcept {
+inline bool has_type_attributes_only(PyTypeObject* type) noexcept {
 #if PY_VERSION_HEX >= 0x030C0000
   if (PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT)) {
     return false;
@@ -72,14 +72,14 @@ DLBRIDGE_API bool has_type_attributes_only(PyTypeObject* type) noexcept {
   return type->tp_dictoffset == 0 && type->tp_getattro == &PyObject_GenericGetAttr;
 }
 
-DLBRIDGE_API bool is_numpy_ndarray(PyTypeObject* type) noexcept {
+inline bool is_numpy_ndarray(PyTypeObject* type) noexcept {
   return !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
          std::strcmp(type->tp_name, "numpy.ndarray") == 0;
 }
 
 // The array_type of a type whose attribute __dlpack__ is given. Without the GIL none of a derived
 // type, as another thread may give the object a __dlpack__ meanwhile.
-DLBRIDGE_API PyTypeObject* find_array_type(PyTypeObject* type, PyObject* dlpack) noexcept {
+inline PyTypeObject* find_array_type(PyTypeObject* type, PyObject* dlpack) noexcept {
   if (is_numpy_ndarray(type)) {
     return type;
   }
@@ -99,7 +99,7 @@ DLBRIDGE_API PyTypeObject* find_array_type(PyTypeObject* type, PyObject* dlpack)
 }
 
 // Whether a function of Python code has no parameter max_version, and would raise TypeError for it.
-DLBRIDGE_API bool lacks_max_version(PyObject* function) noexcept {
+inline bool lacks_max_version(PyObject* function) noexcept {
   if (function == nullptr || !PyFunction_Check(function)) {
     return false;
   }
@@ -146,7 +146,7 @@ DLBRIDGE_API type_entry look_up_type(PyTypeObject* type) noexcept {
 
 // Whether an object whose type lets it have attributes has, or may have, a __dlpack__ among them.
 // An exception of a key of its dict stays pending.
-DLBRIDGE_API bool may_have_own_dlpack(PyObject* object) noexcept {
+inline bool may_have_own_dlpack(PyObject* object) noexcept {
   PyObject* const* const dict = api<_PyObject_GetDictPtr>(object);
   if (dict == nullptr) {  // there is no memory for it
     return true;

@@ -19,7 +19,7 @@ namespace detail {
 // The stream object that the library of an object provides: that of the object itself, which has
 // `__cuda_stream__`, or the current one of its library. An empty reference, with
 // or without an exception set, where there is none.
-DLBRIDGE_API ref find_stream_object(PyObject* object, device where) noexcept {
+inline ref find_stream_object(PyObject* object, device where) noexcept {
   known_type const* const known = type_cache::get(Py_TYPE(object)).known();
   if (known != nullptr && known->stream_function != nullptr) {
     ref const function = import_function(known->stream_module, known->stream_function);

@@ -70,7 +70,6 @@ struct process_attribute<dlbridge::returns> {
 }  // namespace pybind11 DLBRIDGE_LOCAL
 
 #include <dlbridge/python/pybind11/detail/bind.inl>
-
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/pybind11/detail/bind.ipp>
 #endif

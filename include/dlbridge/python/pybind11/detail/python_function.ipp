@@ -37,7 +37,7 @@ DLBRIDGE_API function_record const* python_function::find(chain_link const* link
 
 // Whether pybind11's refusal of a call lists the functions of this chain: it may be that of another
 // function of the name, which the body of a plain m.def called.
-DLBRIDGE_API bool is_refusal_of(chain_link const* chain, PyObject* exception) noexcept {
+inline bool is_refusal_of(chain_link const* chain, PyObject* exception) noexcept {
   ref const text = binding::text_of_refusal(name_of(chain), exception);
   char const* at = text ? api<PyUnicode_AsUTF8>(text.get()) : nullptr;
   if (std::strcmp(name_of(chain), "__init__") == 0) {
@@ -50,7 +50,7 @@ DLBRIDGE_API bool is_refusal_of(chain_link const* chain, PyObject* exception) no
 }
 
 // Replaces the pending exception, if it is pybind11's refusal of a call, by the reasons.
-DLBRIDGE_API void explain_refusal(PyObject* self, active_call& call) noexcept {
+inline void explain_refusal(PyObject* self, active_call& call) noexcept {
   chain_link const* const chain = first_in_chain(self);
   ref refusal = take_exception();
   if (chain != nullptr && is_refusal_of(chain, refusal.get())) {
@@ -85,7 +85,7 @@ constexpr int library_flags = METH_VARARGS | METH_KEYWORDS;
 #endif
 
 // pybind11's C function, which all its Python functions call.
-DLBRIDGE_API library_function& dispatcher() noexcept {
+inline library_function& dispatcher() noexcept {
   static library_function function = nullptr;
   return function;
 }
@@ -102,14 +102,13 @@ PyObject* call_dispatcher(Arguments... arguments) {
   return nullptr;
 }
 
-DLBRIDGE_API bool has_overloads(PyObject* self) noexcept {
+inline bool has_overloads(PyObject* self) noexcept {
   chain_link const* const chain = first_in_chain(self);
   return chain == nullptr || next_in_chain(chain) != nullptr;
 }
 
 #if PYBIND11_VERSION_HEX >= 0x03010000
-DLBRIDGE_API PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t count,
-                            PyObject* keywords) {
+inline PyObject* call(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   active_call own({args, static_cast<std::size_t>(count), keywords}, has_overloads(self));
   PyObject* const result = call_dispatcher(self, args, count, keywords);
   if (result == nullptr && !own.is_decided()) {
@@ -142,7 +141,7 @@ struct vector_arguments {
     names = keys ? ref::steal(api<PyList_AsTuple>(keys.get())) : ref();
   }
 };
-DLBRIDGE_API PyObject* call(PyObject* self, PyObject* args, PyObject* keywords) {
+inline PyObject* call(PyObject* self, PyObject* args, PyObject* keywords) {
   active_call own({nullptr, 0, nullptr}, has_overloads(self));
   PyObject* const result = call_dispatcher(self, args, keywords);
   if (result == nullptr && !own.is_decided()) {
@@ -156,14 +155,14 @@ DLBRIDGE_API PyObject* call(PyObject* self, PyObject* args, PyObject* keywords) 
 }
 #endif
 
-DLBRIDGE_API char* copy_text(char const* text) noexcept {
+inline char* copy_text(char const* text) noexcept {
   std::size_t const size = text != nullptr ? std::strlen(text) + 1 : 0;
   void* const copy = size != 0 ? std::malloc(size) : nullptr;
   return copy != nullptr ? static_cast<char*>(std::memcpy(copy, text, size)) : nullptr;
 }
 
 // The C function of a Python function, without the wrapper of a method.
-DLBRIDGE_API PyCFunctionObject* c_function_in(py::handle function) noexcept {
+inline PyCFunctionObject* c_function_in(py::handle function) noexcept {
   PyObject* const plain = PyInstanceMethod_Check(function.ptr()) != 0
                               ? PyInstanceMethod_Function(function.ptr())
                               : function.ptr();

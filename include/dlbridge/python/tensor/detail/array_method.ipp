@@ -36,7 +36,7 @@ DLBRIDGE_API int get_buffer(PyObject* self, Py_buffer* out, int flags) noexcept 
 }
 
 // The same elements as unsigned integers of their size, for a dtype without a PEP 3118 format.
-DLBRIDGE_API ref as_unsigned(PyObject* object) noexcept {
+inline ref as_unsigned(PyObject* object) noexcept {
   tensor_object& self = tensor_in(object);
   description d = describe_view(self.view);
   d.type = dtype(kDLUInt, static_cast<int>(element_bytes(d.type) * 8));

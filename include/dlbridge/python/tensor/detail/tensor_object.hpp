@@ -42,7 +42,7 @@ DLBRIDGE_COLD void keep_default_stream(tensor_object& self) noexcept;
 /// @param view its shape and strides are valid as long as the owner.
 /// @return the object; empty, with MemoryError set, when there is no memory for it; the share is
 ///   then freed.
-inline ref new_tensor(PyTypeObject* type, tensor_view const& view, shared_tensor shared) noexcept;
+ref new_tensor(PyTypeObject* type, tensor_view const& view, shared_tensor shared) noexcept;
 /// A new object on the memory of an ndarray, to which it holds a reference. It copies the fields of
 /// the array, and has no managed tensor until the first export.
 /// @pre can_read_ndarrays of the array's type returned true.
@@ -51,7 +51,7 @@ ref new_tensor_on_array(PyTypeObject* type, PyObject* array) noexcept;
 namespace detail {
 // Copies the shape and the strides of the view of an object into the object.
 // @pre can_copy_dims returned true.
-DLBRIDGE_INLINE void copy_dims(tensor_object& self) noexcept;
+void copy_dims(tensor_object& self) noexcept;
 // Completes a new object whose owner has the copies.
 ref new_sharing_tensor(PyObject* object, managed_tensor& m) noexcept;
 }  // namespace detail
@@ -61,9 +61,9 @@ ref new_sharing_tensor(PyObject* object, managed_tensor& m) noexcept;
 /// @pre m is not empty.
 /// @return the object; empty, with MemoryError set, when there is no memory; the caller then still
 ///   owns m.
-inline ref try_new_tensor(PyTypeObject* type, managed_tensor& m) noexcept;
+ref try_new_tensor(PyTypeObject* type, managed_tensor& m) noexcept;
 /// The same, which frees m when there is no memory.
-inline ref new_tensor(PyTypeObject* type, managed_tensor m) noexcept;
+ref new_tensor(PyTypeObject* type, managed_tensor m) noexcept;
 
 /// Sets the stream on which the elements are ready.
 /// @param owner the object that owns the stream, to which the Tensor then holds a reference; or
@@ -99,11 +99,9 @@ managed_tensor const& owning_tensor(tensor_object const& self) noexcept;
 bool read_producer_version(tensor_object& self, version& out) noexcept;
 
 /// Implements tp_dealloc. The pending exception is put aside while a foreign deleter runs.
-inline void destroy_tensor(PyObject* object) noexcept;
+void destroy_tensor(PyObject* object) noexcept;
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
-
-#include <dlbridge/python/tensor/detail/tensor_object.inl>
 
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/tensor/detail/tensor_object.ipp>
