@@ -596,7 +596,7 @@ def wheel(session: nox.Session) -> None:
 
 @nox.session(tags=["tests"])
 def release(session: nox.Session) -> None:
-    """What a tag publishes, made here: the sdist and the wheels, repaired, checked, and tried."""
+    """What a tag publishes, made here: sdist, wheels and the single header, checked and tried."""
     session.install(*group("release"))
     builds.prepare(session, "release")
     folder = Path(session.create_tmp()).resolve() / "artefacts"
@@ -604,6 +604,9 @@ def release(session: nox.Session) -> None:
     session.run("python", "-m", "build", "--sdist", "--outdir", str(folder))
     for wheel in package.headers().glob("*.whl"):
         shutil.copy(wheel, folder)
+        session.run("python", "-m", "zipfile", "-e", str(wheel), str(folder.parent / "headers"))
+    dlpack = folder.parent / "headers" / "dlbridge_headers" / "include" / "dlpack" / "dlpack.h"
+    session.run("python", "packaging/single_header.py", str(dlpack), str(folder / "dlbridge.hpp"))
     for wheel in package.build().glob("*.whl"):
         session.run("auditwheel", "repair", "--wheel-dir", str(folder), str(wheel))
     for wheel in folder.glob("dlbridge-*.whl"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the wheels and source distributions in a folder, as a release has them.
+"""Checks the wheels, the source distribution and the single header that a release has.
 
     check_release.py FOLDER               contents, licences, metadata
     check_release.py FOLDER --install     also installs and tries those that fit this Python
@@ -29,7 +29,8 @@ TAG = "v" + ".".join(re.findall(r"#define DLBRIDGE_VERSION_\w+ (\d+)",
                                 (CHECKOUT / "include/dlbridge/abi.hpp").read_text()))  # fmt: skip
 LICENSES = {"LICENSE", "NOTICE", "LICENSES/Apache-2.0.txt"}
 OF_SDIST = LICENSES | {"SECURITY.md", "CHANGELOG.md", "CITATION.cff", "pyproject.toml"}
-KINDS = ("dlbridge-*.whl", "dlbridge-*.tar.gz", "dlbridge_headers-*-py3-none-any.whl")
+KINDS = ("dlbridge-*.whl", "dlbridge-*.tar.gz", "dlbridge_headers-*-py3-none-any.whl",
+         "dlbridge.hpp")  # fmt: skip
 
 
 def read(path: Path) -> tuple[dict[str, int], str]:
@@ -97,6 +98,9 @@ def main() -> int:
             found += faults(path, headers, bool(chosen.tag))
         if chosen.tag or not paths:
             found += [f"there is no {kind}" for kind in KINDS if not any(chosen.folder.glob(kind))]
+        for header in chosen.folder.glob("dlbridge.hpp"):
+            is_of_tag = header.read_text(encoding="utf-8").startswith(f"// dlbridge {TAG[1:]} ")
+            found += [] if is_of_tag else [f"dlbridge.hpp is not of {TAG}"]
         wheels = [str(path) for path in paths if path.suffix == ".whl"]
         for command in (["twine", "check", "--strict", *map(str, paths)],
                         ["check_wheel_contents", *wheels]):  # fmt: skip
