@@ -10,9 +10,9 @@ Each line of the table has a function and where its body is: inline, in a .hpp o
 called, in an .ipp file, as a function that is too long to be inlined.
 
 Short calls are those of bound functions that take arrays and do nothing, or return a new ndarray,
-and the cases of cpp/instructions/count.cpp. Both run with counters of gcov, without optimization. A
-function counts if it ran at least once for each call of some kind, is no template, and has a body
-of several lines: others are in the headers in any case.
+the import and the exports of a Tensor, and the cases of cpp/instructions/count.cpp. They run with
+counters of gcov, without optimization. A function counts if it ran at least once for each call of
+some kind, is no template, and has a body of several lines: others are in the headers in any case.
 """
 
 from __future__ import annotations
@@ -56,9 +56,15 @@ for _ in range({CALLS}):
         getattr(ours, "def")(x=x)
         for function in (ours.fast3, ours.caster3, ours.def3):
             function(x, x, x)
-    ours.fast_matrix(arrays[0])
+        ours.fast_matrix(x)
     ours.two_of_number(arrays[0], 2.0)
     ours.like(arrays[0])
+    t = dlbridge.from_dlpack(arrays[0])
+    dlbridge.from_dlpack(t)
+    dlbridge.from_dlpack(arrays[1])
+    t.__dlpack__(max_version=(1, 3))
+    t.__dlpack__()
+    t.__dlpack_device__()
     ours.fast_to_numpy()
     ours.to_numpy()
 """
@@ -77,15 +83,24 @@ def measure(folder: Path) -> list[dict[str, Any]]:
     plain = [shutil.which("gcc") or "cc", "-O1", "-fPIC", *include_flags()]
     source = BENCH / "modules" / "bare_producer.c"
     run([*plain, "-shared", str(source), "-o", f"bare_producer{suffix}"], folder)
-    source = BENCH / "modules" / "arguments_dlbridge.cpp"
-    run([*compiler, *flags, "--coverage", "-shared", str(source), "-o",
-         f"arguments_dlbridge{suffix}"], folder)  # fmt: skip
+    package = BENCH.parent / "python"
+    shutil.copytree(package / "dlbridge", folder / "dlbridge",
+                    ignore=shutil.ignore_patterns("*.so", "__pycache__"))  # fmt: skip
+    run([sys.executable, str(package / "docstrings.py"), str(package / "dlbridge" / "_core.pyi"),
+         str(folder / "docstrings.inc")], folder)  # fmt: skip
+    modules = {
+        f"dlbridge/_core{suffix}": package / "src" / "module.cpp",
+        f"arguments_dlbridge{suffix}": BENCH / "modules" / "arguments_dlbridge.cpp",
+    }
+    for name, source in modules.items():
+        run([*compiler, *flags, f"-I{package / 'src'}", f"-I{folder}", "--coverage", "-shared",
+             str(source), "-o", name], folder)  # fmt: skip
     source = BENCH / "cpp" / "instructions" / "count.cpp"
     run([*compiler, *flags, "--coverage", str(source), "-o", "count", "-ldl"], folder)
     run([sys.executable, "-c", WORKLOAD], folder, PYTHONPATH=str(folder))
     run([str(folder / "count")], folder)
     gcov = re.sub(r"g\+\+(?=[^/]*$)", "gcov", compiler[-1])
-    run([gcov, "--json-format", *(path.name for path in folder.glob("*.gcda"))], folder)
+    run([gcov, "--json-format", *(str(path) for path in folder.rglob("*.gcda"))], folder)
     found = []
     for path in folder.glob("*.gcov.json.gz"):
         for file in json.loads(gzip.decompress(path.read_bytes()))["files"]:

@@ -78,14 +78,13 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 
 // DLBRIDGE_HEADER_ONLY: 1 if each header includes its bodies, the .ipp file; 0 with
 // DLBRIDGE_COMPILED, which is for units that are linked with the sources of src/, once compiled.
-// DLBRIDGE_API: begins a function in an .ipp file. No caller inlines it, so that both modes have
-// the same costs.
+// DLBRIDGE_API: begins a body of an .ipp file.
 #if defined(DLBRIDGE_COMPILED)
 #define DLBRIDGE_HEADER_ONLY 0
-#define DLBRIDGE_API DLBRIDGE_NOINLINE
+#define DLBRIDGE_API
 #else
 #define DLBRIDGE_HEADER_ONLY 1
-#define DLBRIDGE_API DLBRIDGE_NOINLINE inline
+#define DLBRIDGE_API inline
 #endif
 
 // DLBRIDGE_LOCAL: gives every shared library its own copy of a variable or function, or of all in a
@@ -104,8 +103,8 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 
 // DLBRIDGE_INLINE: inlines a fast path into every caller.
 // DLBRIDGE_NOINLINE: keeps a slow path out of line, so that its caller needs fewer registers.
-// DLBRIDGE_COLD: as DLBRIDGE_NOINLINE, and compiles for size a function that composes messages, or
-// calls a driver, which takes microseconds.
+// DLBRIDGE_COLD: declares a function that composes messages, or calls a driver, which takes
+// microseconds. It is compiled for size, and compilers take its calls for unlikely.
 // DLBRIDGE_ALIGNED: starts a function at a cache line. Otherwise the time of a short call from
 // Python depends on the size of the code before the function, by up to 40 %.
 // DLBRIDGE_ASSUME: lets the optimizer rely on a condition. If the condition is false, the behaviour

@@ -20,7 +20,8 @@ DLBRIDGE_API std::uint64_t position_of(tensor_view const& view) noexcept {
                                     : view.byte_offset();
 }
 
-DLBRIDGE_API bool has_alignment_slow(tensor_view const& view, std::size_t alignment) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool has_alignment_slow(tensor_view const& view,
+                                                       std::size_t alignment) noexcept {
   return (position_of(view) & (alignment - 1)) == 0 || view.empty();
 }
 

@@ -78,8 +78,9 @@ DLBRIDGE_API void copy(tensor_view const& source, tensor_view const& destination
   detail::copy_disjoint(source, destination);
 }
 
-DLBRIDGE_API managed_tensor copy_of(tensor_view const& source, layout order, struct_kind kind,
-                                    host_allocator const& memory) {
+DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor copy_of(tensor_view const& source, layout order,
+                                                      struct_kind kind,
+                                                      host_allocator const& memory) {
   managed_tensor result = detail::build_for_copy(source, order, kind, memory);
   if (!source.empty()) {
     detail::copy_disjoint(source, result.view(), detail::copy_method::to_new_memory());

@@ -25,7 +25,8 @@ DLBRIDGE_COLD inline void truncate_text(text_head& head, char const* text) noexc
   data[head.size] = '\0';
 }
 
-DLBRIDGE_API void append_text(text_head& head, char const* text, std::size_t length) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void append_text(text_head& head, char const* text,
+                                                std::size_t length) noexcept {
   if (length >= std::size_t{head.capacity} - head.size) {
     truncate_text(head, text);
     return;
@@ -36,7 +37,8 @@ DLBRIDGE_API void append_text(text_head& head, char const* text, std::size_t len
   std::memcpy(end, text, length);  // last, as a tail call
 }
 
-DLBRIDGE_API void append_number(text_head& head, std::uint64_t magnitude, bool negative) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void append_number(text_head& head, std::uint64_t magnitude,
+                                                  bool negative) noexcept {
   char digits[21];
   std::size_t first = sizeof digits;
   do {

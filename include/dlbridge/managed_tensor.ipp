@@ -30,7 +30,7 @@ DLBRIDGE_API DLManagedTensor* managed_tensor::legacy_at(std::uintptr_t bits) noe
   return reinterpret_cast<DLManagedTensor*>(bits & ~legacy_bit);
 }
 
-DLBRIDGE_API void managed_tensor::free_guarded(std::uintptr_t bits) {
+DLBRIDGE_NOINLINE DLBRIDGE_API void managed_tensor::free_guarded(std::uintptr_t bits) {
   (bits & legacy_bit) != 0 ? call_guarded(legacy_at(bits)) : call_guarded(versioned_at(bits));
 }
 

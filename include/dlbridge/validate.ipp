@@ -31,7 +31,7 @@ inline bool has_addressable_reach(DLTensor const& t) noexcept {
          (high <= 0 || static_cast<std::uint64_t>(high) <= UINTPTR_MAX - base);
 }
 
-DLBRIDGE_API flaw find_flaw_slow(DLTensor const& t) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API flaw find_flaw_slow(DLTensor const& t) noexcept {
   if (t.ndim < 0 || t.ndim > max_rank) {
     return flaw::rank;
   }

@@ -34,8 +34,9 @@ inline bool is_nothing(description const& d) noexcept {
   return d.data == nullptr && d.shape.size() == 0 && d.type == dtype_of<std::byte>();
 }
 
-DLBRIDGE_API managed_tensor describe_block(managed_tensor tensor, DLTensor& t,
-                                           std::int64_t* numbers, description const& d, int rank) {
+DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor describe_block(managed_tensor tensor, DLTensor& t,
+                                                             std::int64_t* numbers,
+                                                             description const& d, int rank) {
   if (d.shape.size() != rank || (d.strides.size() != 0 && d.strides.size() != rank)) {
     report const why = explain_ranks(d, rank);
     tensor = managed_tensor();

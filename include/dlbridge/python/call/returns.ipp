@@ -52,8 +52,9 @@ inline bool may_narrow(dtype from, dtype to, bool rounds) noexcept {
                                              : rounds && is_rounded && from.bits == 2 * to.bits);
 }
 
-DLBRIDGE_API ref keep_values(ref object, PyObject* producer, tensor_view const& built, returns as,
-                             char const* wider) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API ref keep_values(ref object, PyObject* producer,
+                                               tensor_view const& built, returns as,
+                                               char const* wider) noexcept {
   managed_tensor const returned = import_producer(object.get());
   dtype const to = returned ? returned.view().dtype() : built.dtype();
   if (to == built.dtype()) {  // or an object without DLPack

@@ -18,7 +18,8 @@ DLBRIDGE_API void active_call::resume() noexcept {
   current() = this;
 }
 
-DLBRIDGE_API active_call::shared_import* active_call::find_or_import(PyObject* object) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API active_call::shared_import* active_call::find_or_import(
+    PyObject* object) noexcept {
   for (shared_import* each = imports_.get(); each != nullptr; each = each->next.get()) {
     if (each->object.get() == object) {
       return each;

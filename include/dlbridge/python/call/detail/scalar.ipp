@@ -50,7 +50,7 @@ DLBRIDGE_API void refuse_value(PyObject* object, char const* expected) noexcept 
   }
 }
 
-DLBRIDGE_API bool load_double(PyObject* object, double& out) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool load_double(PyObject* object, double& out) noexcept {
   bool const is_number = PyLong_CheckExact(object) || PyFloat_Check(object) ||
                          (!has_dimensions(object) && !is_complex_number(object));
   out = is_number ? api<PyFloat_AsDouble>(object) : -1.0;
@@ -61,7 +61,7 @@ DLBRIDGE_API bool load_double(PyObject* object, double& out) noexcept {
   return false;
 }
 
-DLBRIDGE_API bool round_to_odd(PyObject* object, double& value) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool round_to_odd(PyObject* object, double& value) noexcept {
   std::uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof bits);
   if ((bits & 0x1FFFFFFF) != 0x10000000 || !PyIndex_Check(object)) {
@@ -78,7 +78,7 @@ DLBRIDGE_API bool round_to_odd(PyObject* object, double& value) noexcept {
   return suppress_exception();  // of an array with a fraction
 }
 
-DLBRIDGE_API std::string_view utf8_of(PyObject* object) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API std::string_view utf8_of(PyObject* object) noexcept {
   if (!PyUnicode_Check(object)) {
     refuse_value(object, "a str");
     return {};

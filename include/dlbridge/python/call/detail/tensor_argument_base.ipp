@@ -33,8 +33,9 @@ DLBRIDGE_API report tensor_argument_base::reason(requirement const& need,
   return explain(imported().view(), need);
 }
 
-DLBRIDGE_API bool tensor_argument_base::import_in(import_mode mode, device_filter where,
-                                                  bool shared) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool tensor_argument_base::import_in(import_mode mode,
+                                                                    device_filter where,
+                                                                    bool shared) noexcept {
   active_call* const call = shared ? active_call::current() : nullptr;
   if (call == nullptr || is_exported_directly(object_)) {
     return import_alone(mode, where);
@@ -49,8 +50,8 @@ DLBRIDGE_API bool tensor_argument_base::import_in(import_mode mode, device_filte
   return !exception_ && make_ready(where);
 }
 
-DLBRIDGE_API bool tensor_argument_base::import_alone(import_mode mode,
-                                                     device_filter where) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool tensor_argument_base::import_alone(
+    import_mode mode, device_filter where) noexcept {
   shared_ = nullptr;
   bool const is_imported = own_.import_object(object_, mode, where);
   if (!is_imported) {
@@ -76,7 +77,7 @@ DLBRIDGE_API bool tensor_argument_base::take(managed_tensor imported) noexcept {
   return true;
 }
 
-DLBRIDGE_API bool tensor_argument_base::convert_in(
+DLBRIDGE_NOINLINE DLBRIDGE_API bool tensor_argument_base::convert_in(
     requirement const& need, managed_tensor (*copy)(tensor_view const&)) noexcept {
   imported_tensor& source = imported();
   if (!dlbridge::detail::is_convertible(source.view(), need) || !make_ready(device_filter()) ||
@@ -104,8 +105,8 @@ DLBRIDGE_API void tensor_argument_base::name_others(char const* others) noexcept
   exception_ = take_exception();
 }
 
-DLBRIDGE_API bool tensor_argument_base::confirm_in(import_mode mode,
-                                                   requirement const& need) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool tensor_argument_base::confirm_in(
+    import_mode mode, requirement const& need) noexcept {
   imported_tensor& tensor = imported();
   return confirm_if(shared_ != nullptr || own_.owned()
                         ? tensor.is_current(object_, need.writable) && meets(tensor.view(), need)

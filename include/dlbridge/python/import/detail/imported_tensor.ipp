@@ -25,8 +25,8 @@ DLBRIDGE_API imported_tensor::imported_tensor(imported_tensor&& other) noexcept
   }
 }
 
-DLBRIDGE_API bool imported_tensor::borrow_again(PyObject* object, import_mode mode,
-                                                requirement const& need) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool imported_tensor::borrow_again(
+    PyObject* object, import_mode mode, requirement const& need) noexcept {
   // Looks the type up again if the type of another argument replaced its entry.
   static_cast<void>(type_cache::get(Py_TYPE(object)));
   if (try_borrow_fast(object, need)) {
@@ -40,7 +40,8 @@ DLBRIDGE_API bool imported_tensor::borrow_again(PyObject* object, import_mode mo
   return is_lent && meets(view(), need) && make_ready(object, need.where);
 }
 
-DLBRIDGE_API bool imported_tensor::is_current(PyObject* object, bool to_write) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool imported_tensor::is_current(PyObject* object,
+                                                                bool to_write) noexcept {
   type_entry const& type = type_cache::get(Py_TYPE(object));
   if (type.has_head || view().is_copied()) {
     return true;
@@ -76,7 +77,7 @@ DLBRIDGE_API void imported_tensor::free_owned() noexcept {
   owned_ = managed_tensor();
 }
 
-DLBRIDGE_API bool imported_tensor::describe_ndarray(PyObject* object) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool imported_tensor::describe_ndarray(PyObject* object) noexcept {
   return detail::can_read_fields(type_cache::get(Py_TYPE(object)), object) &&
          detail::read_ndarray(object, tensor_, dims_, flags_) && detail::is_sound_ndarray(tensor_);
 }

@@ -8,8 +8,8 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
-DLBRIDGE_API bool has_odd_stride(int rank, std::int64_t const* shape,
-                                 std::int64_t const* strides) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool has_odd_stride(int rank, std::int64_t const* shape,
+                                                   std::int64_t const* strides) noexcept {
   for (int i = strides != nullptr ? rank : 0; i > 0; --i) {
     if (strides[i - 1] % 2 != 0 && shape[i - 1] != 1) {
       return true;

@@ -28,12 +28,13 @@ DLBRIDGE_API type_entry& type_cache::slot(PyTypeObject* type) noexcept {
   return *slots;
 }
 
-DLBRIDGE_API type_entry const* type_cache::find_further(PyTypeObject* type) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API type_entry const* type_cache::find_further(
+    PyTypeObject* type) noexcept {
   type_entry const& entry = slot(type);
   return is_valid(entry, type) ? &entry : nullptr;
 }
 
-DLBRIDGE_API type_entry const& type_cache::renew(PyTypeObject* type) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API type_entry const& type_cache::renew(PyTypeObject* type) noexcept {
   type_entry& entry = slot(type);
   if (!is_valid(entry, type)) {
 #if defined(Py_GIL_DISABLED)
@@ -45,12 +46,12 @@ DLBRIDGE_API type_entry const& type_cache::renew(PyTypeObject* type) noexcept {
 }
 
 namespace detail {
-DLBRIDGE_API bool may_import(PyObject* object, import_path path) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool may_import(PyObject* object, import_path path) noexcept {
   property_tests const tests = type_cache::get(Py_TYPE(object)).tests;
   return !tests || pass_tests(tests, object, path);
 }
 
-DLBRIDGE_API bool may_write(PyObject* object) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool may_write(PyObject* object) noexcept {
   property_tests const tests = type_cache::get(Py_TYPE(object)).tests;
   return !tests || !is_recorded(tests, object);
 }

@@ -187,7 +187,8 @@ DLBRIDGE_API ref new_tensor_on_array(PyTypeObject* type, PyObject* array) noexce
 }
 
 namespace detail {
-DLBRIDGE_API ref new_sharing_tensor(PyObject* object, managed_tensor& m) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API ref new_sharing_tensor(PyObject* object,
+                                                      managed_tensor& m) noexcept {
   tensor_view view = m.view();
   shared_tensor shared;
   if (!guarded([&] { shared = shared_tensor(std::move(m), view); })) {
