@@ -48,12 +48,6 @@ template <class T>
 struct is_mdspan<T, std::void_t<typename T::extents_type, typename T::mapping_type>>
     : std::true_type {};
 
-// Writes strides that meet the preconditions of layout_stride ([mdspan.layout.stride.cons]): each
-// is above 0 and at least the span of the faster dimensions. Replaces strides without a meaning: by
-// 1 in a dimension of extent 1, by row-major strides in an empty tensor. Returns false if the view
-// has no such strides.
-bool nesting_strides(tensor_view const& view, std::int64_t* out) noexcept;
-
 // The requirement of a view whose elements have type T and which the CPU accesses.
 template <class T>
 requirement requirement_of(std::int32_t rank, std::int64_t const* extents) noexcept;
@@ -69,8 +63,6 @@ DLBRIDGE_COLD void break_layout(report& r, tensor_view const& view, char const* 
 
 [[noreturn]] DLBRIDGE_COLD void raise_layout(tensor_view const& view, requirement const& need,
                                              char const* expected);
-
-[[noreturn]] DLBRIDGE_COLD void raise_index_overflow(tensor_view const& view, std::size_t bytes);
 
 template <class Index>
 void require_index_type(tensor_view const& view);

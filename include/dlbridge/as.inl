@@ -9,6 +9,14 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
+// Writes strides that meet the preconditions of layout_stride ([mdspan.layout.stride.cons]): each
+// is above 0 and at least the span of the faster dimensions. Replaces strides without a meaning: by
+// 1 in a dimension of extent 1, by row-major strides in an empty tensor. Returns false if the view
+// has no such strides.
+bool nesting_strides(tensor_view const& view, std::int64_t* out) noexcept;
+
+[[noreturn]] DLBRIDGE_COLD void raise_index_overflow(tensor_view const& view, std::size_t bytes);
+
 // The static extent i of a type, or dynamic_extent.
 template <class Extents>
 constexpr std::int64_t fixed_extent(std::size_t i) noexcept {

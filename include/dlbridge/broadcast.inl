@@ -15,6 +15,15 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
+// Throws if no tensor with elements of this size can have the extents.
+void require_extents(dims const& extents, std::int64_t bits = 1);
+
+// Writes the strides of the view with these extents: 0 where the elements of the source repeat.
+void write_broadcast_strides(tensor_view const& source, dims const& extents, std::int64_t* strides);
+
+// The extents to which tensors of two shapes broadcast.
+dims broadcast_pair(dims const& a, dims const& b);
+
 template <class Tensor>
 tensor_view view_in(Tensor const& tensor) {
   if constexpr (std::is_convertible_v<Tensor const&, tensor_view>) {

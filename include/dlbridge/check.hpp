@@ -17,9 +17,6 @@ DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 static_assert(sizeof(dtype) == 4);
 
-// Whether extent i, which has a name, equals the first extent of that name.
-bool agrees_with_name(std::int64_t const* shape, requirement const& need, int i) noexcept;
-
 // Whether the extents meet the requirement. The result for a wrong rank is true, because another
 // rule, rank_mismatch, reports it.
 inline bool has_extents(int rank, std::int64_t const* shape, requirement const& need) noexcept;
@@ -30,8 +27,6 @@ inline bool has_extents(tensor_view const& view, requirement const& need) noexce
 // The number that must be a multiple of the alignment: the address of the first element, or its
 // offset if data is a handle, since the bits of a handle are not an address.
 std::uint64_t position_of(tensor_view const& view) noexcept;
-
-bool has_alignment_slow(tensor_view const& view, std::size_t alignment) noexcept;
 
 DLBRIDGE_LOCAL inline constexpr char const* other_layout_advice = "Pass a copy in that layout";
 

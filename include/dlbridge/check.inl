@@ -10,6 +10,11 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
+// Whether extent i, which has a name, equals the first extent of that name.
+bool agrees_with_name(std::int64_t const* shape, requirement const& need, int i) noexcept;
+
+bool has_alignment_slow(tensor_view const& view, std::size_t alignment) noexcept;
+
 // Compares all fields by one instruction. The operator == of dtype, which also works at compile
 // time, takes six. The fields of `wanted`, as a rule constants, are named so that they stay
 // constants.

@@ -116,9 +116,6 @@ struct text_head {
   std::uint16_t capacity;
   char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
 };
-// Not cold, as compilers copy by slow instructions in cold code.
-void append_text(text_head& head, char const* text, std::size_t length) noexcept;
-void append_number(text_head& head, std::uint64_t magnitude, bool negative) noexcept;
 }  // namespace detail
 
 /// A text of bounded length that needs no heap. A text that does not fit is truncated and ends in

@@ -5,6 +5,12 @@
 #include <dlbridge/error.hpp>
 
 DLBRIDGE_BEGIN_NAMESPACE
+namespace detail {
+// Not cold, as compilers copy by slow instructions in cold code.
+void append_text(text_head& head, char const* text, std::size_t length) noexcept;
+
+void append_number(text_head& head, std::uint64_t magnitude, bool negative) noexcept;
+}  // namespace detail
 
 template <std::size_t Capacity>
 bounded_text<Capacity>::bounded_text() noexcept {

@@ -33,9 +33,6 @@ struct capture_state {
 template <class Table>
 report try_read_capture(Table const& driver, stream_ref stream, capture_state& out) noexcept;
 
-DLBRIDGE_COLD report captures_differ(capture_state const& consumer,
-                                     capture_state const& producer) noexcept;
-
 DLBRIDGE_COLD report no_wait_in_capture() noexcept;
 }  // namespace detail
 

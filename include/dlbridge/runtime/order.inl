@@ -10,6 +10,9 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace detail {
+DLBRIDGE_COLD report captures_differ(capture_state const& consumer,
+                                     capture_state const& producer) noexcept;
+
 // The caller looks the driver up once: other code may load it between two lookups.
 template <class Table, class Visit>
 report visit_driver(loaded_driver<Table> const& driver, Visit& visit) {

@@ -57,8 +57,6 @@ enum class copy_target : std::uint8_t { new_memory, existing_memory };
 DLBRIDGE_COLD report find_copy_path(device from, device to, stream_ref stream, runtime_kind& out,
                                     copy_target target = copy_target::new_memory) noexcept;
 
-DLBRIDGE_COLD report no_path_of_driver(device from, device to, runtime_kind driver) noexcept;
-
 // Throws unless the driver of a table copies between the two devices, on the stream.
 template <class Table>
 void require_copy_path(device from, device to, stream_ref stream,

@@ -18,6 +18,8 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace detail {
+DLBRIDGE_COLD report no_path_of_driver(device from, device to, runtime_kind driver) noexcept;
+
 template <class Table>
 managed_tensor allocate_copy(copy_stream<Table>& stream, description& d,
                              transfer_options const& options) {

@@ -13,11 +13,6 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 namespace detail {
-// Writes the arguments to `bound` in the order of the parameters. False with TypeError if they are
-// not one for each parameter.
-DLBRIDGE_COLD bool bind_or_raise(function_record const& record, call_arguments const& call,
-                                 PyObject** bound) noexcept;
-
 // The callable of a fast call: a function, known at compile time.
 template <auto Function>
 struct constant_callable {

@@ -21,6 +21,13 @@
 #include <dlbridge/python/call/tensor_argument.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
+// Writes the arguments to `bound` in the order of the parameters. False with TypeError if they are
+// not one for each parameter.
+DLBRIDGE_COLD bool bind_or_raise(function_record const& record, call_arguments const& call,
+                                 PyObject** bound) noexcept;
+}  // namespace python::detail
+
 namespace python {
 namespace detail {
 // The properties of a fast function.

@@ -37,9 +37,7 @@ managed_tensor other_kind<P, numbers>::read(PyObject* object) noexcept {
   }
   return result;
 }
-}  // namespace python::detail
 
-namespace python::detail {
 template <class P, class... Kinds>
 bool other_parameter<P, std::tuple<Kinds...>>::is_other(PyObject* object) noexcept {
   return (other_kind<P, Kinds>::accepts(object) || ...) &&

@@ -22,20 +22,8 @@ constexpr std::uint64_t not_lent = flag_read_only | flag_padded;
 
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
 namespace detail {
-// The slots that do not depend on the type.
-int allocate_on_host(DLTensor* prototype, DLManagedTensorVersioned** out, void* context,
-                     void (*set_failure)(void*, char const*, char const*)) noexcept;
-
-int no_work_stream(DLDeviceType, std::int32_t, void** out) noexcept;
-
-// Adopts a tensor that is sound and of a readable version. Else returns an empty one with an
-// exception set, and the caller of the slot still owns the tensor, as with torch and tvm-ffi.
-managed_tensor adopt_checked(DLManagedTensorVersioned* raw) noexcept;
-
 DLBRIDGE_COLD bool add_exchange_table(PyTypeObject* type, void const* table) noexcept;
-}  // namespace detail
 
-namespace detail {
 template <class Operations, class = void>
 inline constexpr bool can_lend = false;
 template <class Operations>

@@ -5,6 +5,18 @@
 #include <dlbridge/python/export/type_exchange_table.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
+// The slots that do not depend on the type.
+int allocate_on_host(DLTensor* prototype, DLManagedTensorVersioned** out, void* context,
+                     void (*set_failure)(void*, char const*, char const*)) noexcept;
+
+int no_work_stream(DLDeviceType, std::int32_t, void** out) noexcept;
+
+// Adopts a tensor that is sound and of a readable version. Else returns an empty one with an
+// exception set, and the caller of the slot still owns the tensor, as with torch and tvm-ffi.
+managed_tensor adopt_checked(DLManagedTensorVersioned* raw) noexcept;
+}  // namespace python::detail
+
 namespace python {
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
 

@@ -20,7 +20,6 @@ PyCFunction method(Function* function) noexcept {
 PyMethodDef dlpack_row() noexcept;
 PyMethodDef dlpack_device_row() noexcept;
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
-[[noreturn]] DLBRIDGE_COLD void refuse_other_type(PyObject* object);
 
 #endif
 
@@ -44,10 +43,6 @@ struct tensor_row {
   PyType_Slot* slots;
 };
 DLBRIDGE_LOCAL tensor_row& tensor_type_row() noexcept;
-
-DLBRIDGE_LOCAL PyTypeObject* make_tensor_type() noexcept;
-
-ref create_tensor_type() noexcept;
 }  // namespace detail
 
 /// The type Tensor of this module, created on first use. Extensions have PlainTensor, with the
@@ -60,11 +55,6 @@ DLBRIDGE_LOCAL inline PyTypeObject* tensor_type() noexcept;
 
 /// Whether an object is a Tensor of this module.
 inline bool is_tensor(PyObject* object) noexcept { return Py_TYPE(object) == tensor_type(); }
-
-namespace detail {
-// Sets the exception of an empty owner, unless one is pending.
-DLBRIDGE_COLD ref refuse_empty_owner() noexcept;
-}  // namespace detail
 
 /// A new Tensor that owns m.
 /// @return the Tensor; empty, with an exception set, when m is empty, for which an exception may be

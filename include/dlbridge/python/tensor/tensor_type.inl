@@ -5,6 +5,10 @@
 #include <dlbridge/python/tensor/tensor_type.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
+ref create_tensor_type() noexcept;
+}  // namespace python::detail
+
 namespace python {
 PyTypeObject* tensor_type() noexcept {
   static lazy_object type;

@@ -27,6 +27,13 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
+[[noreturn]] DLBRIDGE_COLD void refuse_other_type(PyObject* object);
+
+DLBRIDGE_LOCAL PyTypeObject* make_tensor_type() noexcept;
+
+// Sets the exception of an empty owner, unless one is pending.
+DLBRIDGE_COLD ref refuse_empty_owner() noexcept;
+
 inline PyObject* dlpack_method(PyObject* object, PyObject* const* args, Py_ssize_t count,
                                PyObject* keywords) noexcept {
   tensor_object& self = tensor_in(object);

@@ -129,8 +129,6 @@ namespace detail {
 template <class Table>
 DLBRIDGE_COLD report failed_call(Table const& driver, char const* call,
                                  driver_result result) noexcept;
-
-DLBRIDGE_COLD report missing_function(char const* library, char const* name) noexcept;
 }  // namespace detail
 
 /// Calls a function of a table.

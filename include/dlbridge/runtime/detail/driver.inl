@@ -8,6 +8,8 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace detail {
+DLBRIDGE_COLD report missing_function(char const* library, char const* name) noexcept;
+
 template <class Table>
 report failed_call(Table const& driver, char const* call, driver_result result) noexcept {
   report r = refusal(errc::runtime_failed, call, "");

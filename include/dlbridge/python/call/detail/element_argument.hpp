@@ -89,13 +89,6 @@ class element_argument<T, element_kind::optional> {
 };
 
 namespace detail {
-// A tuple of the elements of an iterable, which keeps them as they are during the call. Empty with
-// an exception set for what is no sequence of elements, or not of `size`, if that is not negative.
-DLBRIDGE_COLD ref tuple_of_sequence(PyObject* object, bool convert, Py_ssize_t size = -1) noexcept;
-// A list of the items of a dict or of another mapping, each a tuple of key and value. Empty with
-// an exception set for what is no mapping.
-DLBRIDGE_COLD ref items_of_mapping(PyObject* object) noexcept;
-
 // The result of a container whose elements have these results.
 constexpr load_result both(load_result a, load_result b) noexcept {
   return static_cast<load_result>(static_cast<unsigned>(a) & static_cast<unsigned>(b));

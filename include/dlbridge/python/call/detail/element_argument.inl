@@ -9,6 +9,16 @@
 #include <dlbridge/python/call/detail/element_argument.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
+// A tuple of the elements of an iterable, which keeps them as they are during the call. Empty with
+// an exception set for what is no sequence of elements, or not of `size`, if that is not negative.
+DLBRIDGE_COLD ref tuple_of_sequence(PyObject* object, bool convert, Py_ssize_t size = -1) noexcept;
+
+// A list of the items of a dict or of another mapping, each a tuple of key and value. Empty with
+// an exception set for what is no mapping.
+DLBRIDGE_COLD ref items_of_mapping(PyObject* object) noexcept;
+}  // namespace python::detail
+
 namespace python {
 template <class T>
 load_result element_argument<T, element_kind::tensor>::load(PyObject* object, load_options how,

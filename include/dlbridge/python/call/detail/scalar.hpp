@@ -28,19 +28,9 @@ struct scalar {
 namespace detail {
 // Whether a type has __len__.
 bool has_length(PyTypeObject const* type) noexcept;
-// Whether an object is an array with dimensions, which is no number though it has __float__. Also
-// true with an exception set, which ends the reading.
-DLBRIDGE_COLD bool has_dimensions(PyObject* object) noexcept;
 
 // Sets TypeError for an object that is no such value. An exception that Python code raised stays.
 DLBRIDGE_COLD void refuse_value(PyObject* object, char const* expected) noexcept;
-
-// Writes the value of an object that is no float itself. False with an exception set on failure.
-bool load_double(PyObject* object, double& out) noexcept;
-
-// Moves a double half way between two floats to the side of the integer that it rounds, as a second
-// rounding, to float, would take the even one. False with an exception set on failure.
-bool round_to_odd(PyObject* object, double& value) noexcept;
 
 // The text of a str, which stores it; a view of null, with an exception set, of other objects.
 std::string_view utf8_of(PyObject* object) noexcept;

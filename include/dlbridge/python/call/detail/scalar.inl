@@ -8,6 +8,19 @@
 #include <dlbridge/python/error.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
+// Whether an object is an array with dimensions, which is no number though it has __float__. Also
+// true with an exception set, which ends the reading.
+DLBRIDGE_COLD bool has_dimensions(PyObject* object) noexcept;
+
+// Writes the value of an object that is no float itself. False with an exception set on failure.
+bool load_double(PyObject* object, double& out) noexcept;
+
+// Moves a double half way between two floats to the side of the integer that it rounds, as a second
+// rounding, to float, would take the even one. False with an exception set on failure.
+bool round_to_odd(PyObject* object, double& value) noexcept;
+}  // namespace python::detail
+
 namespace python {
 template <class T>
 bool scalar<T, std::enable_if_t<std::is_integral_v<T> && sizeof(T) <= sizeof(long long)>>::load(

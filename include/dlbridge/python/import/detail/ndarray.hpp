@@ -123,10 +123,6 @@ inline version version_of_ndarrays() noexcept {
 // Writes that version to a struct that stands for one of NumPy.
 void state_ndarray_version(managed_tensor const& m) noexcept;
 
-// The self-test: arrays of every dtype, row-major and with permuted and negative strides, writable
-// and read-only.
-DLBRIDGE_COLD bool test_ndarrays(PyTypeObject* type) noexcept;
-
 /// Whether read_ndarray may read objects of numpy.ndarray, and of the classes derived from it. The
 /// self-test runs once; again after an exception that is not suppressible, which stays pending.
 /// @pre no exception is pending.

@@ -8,6 +8,10 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
+// The self-test: arrays of every dtype, row-major and with permuted and negative strides, writable
+// and read-only.
+DLBRIDGE_COLD bool test_ndarrays(PyTypeObject* type) noexcept;
+
 bool read_ndarray(PyObject* object, DLTensor& out, copied_dims& dims,
                   std::uint64_t& flags) noexcept {
   auto const& array = *reinterpret_cast<ndarray_fields const*>(object);

@@ -13,10 +13,6 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
-// Whether a stride is odd. Strides of extents of 1 have no meaning. Out of line and by value, so
-// that compilers keep the fields in registers.
-bool has_odd_stride(int rank, std::int64_t const* shape, std::int64_t const* strides) noexcept;
-
 /// Whether a tensor that a table describes has the values that the object states. If not, an
 /// exception may be set, as by pass_tests. torch negates lazily only imaginary parts, which are
 /// every second number of their memory, so that all their strides are even: `__dlpack__` of other
@@ -34,12 +30,6 @@ DLBRIDGE_INLINE bool holds_its_values(DLTensor const& t, PyObject* object, bool 
 /// The caller holds the GIL. Python code may run, after which the entry is not valid.
 inline managed_tensor export_by_table(type_entry const& type, PyObject* object,
                                       import_path path) noexcept;
-
-// Orders a stream after the one on which a library works, as __dlpack__ of the library would: the
-// stream that the caller named, or the default one. Returns false, with or without an exception,
-// where that is not possible: the producer orders the streams itself, or states the reason.
-DLBRIDGE_COLD bool order_by_table(exchange_table table, device where, PyObject* stream,
-                                  stream_ref& ready) noexcept;
 
 /// As import_tensor() by the exchange table of a type.
 /// @param type the entry of that type.

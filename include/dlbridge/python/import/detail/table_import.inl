@@ -11,6 +11,16 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
+// Whether a stride is odd. Strides of extents of 1 have no meaning. Out of line and by value, so
+// that compilers keep the fields in registers.
+bool has_odd_stride(int rank, std::int64_t const* shape, std::int64_t const* strides) noexcept;
+
+// Orders a stream after the one on which a library works, as __dlpack__ of the library would: the
+// stream that the caller named, or the default one. Returns false, with or without an exception,
+// where that is not possible: the producer orders the streams itself, or states the reason.
+DLBRIDGE_COLD bool order_by_table(exchange_table table, device where, PyObject* stream,
+                                  stream_ref& ready) noexcept;
+
 bool holds_its_values(DLTensor const& t, PyObject* object, bool is_tested,
                       import_path path) noexcept {
   return !is_tested ||

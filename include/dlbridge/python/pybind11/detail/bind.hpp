@@ -51,9 +51,6 @@ template <class Class, class F, class... Extra>
 py::object make_accessor(Class& bound, char const* name, char const* accessor, F&& function,
                          Extra const&... extra);
 
-// Adds a function to a module or class.
-void add_attribute(py::handle scope, char const* name, py::object function);
-
 void insert_property(py::handle bound, char const* name, py::handle getter, py::handle setter,
                      char const* doc);
 }  // namespace python::on_pybind11

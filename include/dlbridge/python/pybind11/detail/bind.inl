@@ -21,6 +21,9 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::on_pybind11 {
+// Adds a function to a module or class.
+void add_attribute(py::handle scope, char const* name, py::object function);
+
 template <class Callee, class... Extra>
 py::object make_function(Callee callee, char const* name, std::string const& display_name,
                          py::handle sibling, Extra const&... extra) {

@@ -34,10 +34,6 @@ inline tensor_object& tensor_in(PyObject* object) noexcept {
   return *reinterpret_cast<tensor_object*>(object);
 }
 
-namespace detail {
-DLBRIDGE_COLD void keep_default_stream(tensor_object& self) noexcept;
-}  // namespace detail
-
 /// A new object on the memory of another object, whose owner it shares.
 /// @param view its shape and strides are valid as long as the owner.
 /// @return the object; empty, with MemoryError set, when there is no memory for it; the share is
@@ -52,8 +48,6 @@ namespace detail {
 // Copies the shape and the strides of the view of an object into the object.
 // @pre can_copy_dims returned true.
 void copy_dims(tensor_object& self) noexcept;
-// Completes a new object whose owner has the copies.
-ref new_sharing_tensor(PyObject* object, managed_tensor& m) noexcept;
 }  // namespace detail
 
 /// A new object on the memory of m, which the object then owns, with copies of its shape and

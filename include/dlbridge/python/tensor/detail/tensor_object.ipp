@@ -18,6 +18,13 @@
 #include <dlbridge/python/tensor/detail/tensor_object.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::detail {
+DLBRIDGE_COLD void keep_default_stream(tensor_object& self) noexcept;
+
+// Completes a new object whose owner has the copies.
+ref new_sharing_tensor(PyObject* object, managed_tensor& m) noexcept;
+}  // namespace python::detail
+
 namespace python {
 namespace detail {
 using free_tensors = free_list<tensor_object, 32>;
