@@ -6,8 +6,8 @@
 #include <initializer_list>
 
 #include <dlbridge/python/call/detail/active_call.hpp>
+#include <dlbridge/python/call/detail/annotation.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
-#include <dlbridge/python/call/detail/signature.hpp>
 #include <dlbridge/python/error.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE

@@ -14,8 +14,8 @@
 #include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/call/any_argument.hpp>
 #include <dlbridge/python/call/argument.hpp>
+#include <dlbridge/python/call/detail/annotation.hpp>
 #include <dlbridge/python/call/detail/literal_text.hpp>
-#include <dlbridge/python/call/detail/signature.hpp>
 #include <dlbridge/python/call/member_view.hpp>
 #include <dlbridge/python/call/or_other.hpp>
 #include <dlbridge/python/call/origin.hpp>

@@ -16,7 +16,7 @@
 #include <dlbridge/python/call/detail/argument_check.hpp>
 #include <dlbridge/python/call/detail/bind_arguments.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
-#include <dlbridge/python/call/detail/parameter_types.hpp>
+#include <dlbridge/python/call/detail/library_parameter.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/call/result.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>

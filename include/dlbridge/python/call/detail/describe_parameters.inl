@@ -6,7 +6,7 @@
 
 #include <dlbridge/python/call/detail/describe_parameters.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
-#include <dlbridge/python/call/detail/parameter_types.hpp>
+#include <dlbridge/python/call/detail/library_parameter.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::binding {

@@ -7,7 +7,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
-#include <dlbridge/python/call/detail/parameter_types.hpp>
+#include <dlbridge/python/call/detail/library_parameter.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/tensor_view.hpp>
 

@@ -9,7 +9,7 @@
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/error.hpp>
-#include <dlbridge/python/detail/pools.hpp>
+#include <dlbridge/python/detail/block_pool.hpp>
 #include <dlbridge/python/detail/tensor_head.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/detail/dlpack_import.hpp>

@@ -12,7 +12,7 @@
 #include <dlbridge/detail/owned_block.hpp>
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/managed_tensor.hpp>
-#include <dlbridge/python/detail/pools.hpp>
+#include <dlbridge/python/detail/block_pool.hpp>
 #include <dlbridge/python/import/detail/type_entry.hpp>
 #include <dlbridge/python/object_owner.hpp>
 #include <dlbridge/python/ref.hpp>

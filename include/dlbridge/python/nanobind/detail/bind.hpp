@@ -11,7 +11,7 @@
 #include <utility>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/python/call/detail/parameter_types.hpp>
+#include <dlbridge/python/call/detail/library_parameter.hpp>
 #include <dlbridge/python/nanobind/detail/library.hpp>
 #include <dlbridge/python/ref.hpp>
 

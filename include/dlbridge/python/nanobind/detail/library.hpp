@@ -8,7 +8,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
-#include <dlbridge/python/call/detail/parameter_types.hpp>
+#include <dlbridge/python/call/detail/library_parameter.hpp>
 #include <dlbridge/python/nanobind/casters.hpp>
 #include <dlbridge/python/nanobind/detail/private_names.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>

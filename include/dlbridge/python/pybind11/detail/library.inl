@@ -9,7 +9,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/call/container_result.hpp>
-#include <dlbridge/python/call/detail/parameter_types.hpp>
+#include <dlbridge/python/call/detail/library_parameter.hpp>
 #include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/python/pybind11/casters.hpp>

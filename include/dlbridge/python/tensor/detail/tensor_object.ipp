@@ -9,8 +9,8 @@
 #include <dlbridge/build.hpp>
 #include <dlbridge/kept_stream.hpp>
 #include <dlbridge/layout.hpp>
+#include <dlbridge/python/detail/block_pool.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
-#include <dlbridge/python/detail/pools.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/gil.hpp>
 #include <dlbridge/python/import/detail/known_types.hpp>

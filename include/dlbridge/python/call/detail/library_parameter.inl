@@ -1,9 +1,9 @@
-// The inline bodies of parameter_types.hpp.
+// The inline bodies of library_parameter.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/python/call/container_argument.hpp>
-#include <dlbridge/python/call/detail/parameter_types.hpp>
+#include <dlbridge/python/call/detail/library_parameter.hpp>
 #include <dlbridge/python/pending_exception.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE

@@ -1,9 +1,9 @@
-// The bodies of parameter_types.hpp.
+// The bodies of library_parameter.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <dlbridge/python/call/detail/active_call.hpp>
-#include <dlbridge/python/call/detail/parameter_types.hpp>
+#include <dlbridge/python/call/detail/library_parameter.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE

@@ -100,7 +100,7 @@ using library_result =
 }  // namespace python::binding
 DLBRIDGE_END_NAMESPACE
 
-#include <dlbridge/python/call/detail/parameter_types.inl>
+#include <dlbridge/python/call/detail/library_parameter.inl>
 #if DLBRIDGE_HEADER_ONLY
-#include <dlbridge/python/call/detail/parameter_types.ipp>
+#include <dlbridge/python/call/detail/library_parameter.ipp>
 #endif

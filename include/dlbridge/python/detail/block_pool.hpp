@@ -69,4 +69,4 @@ struct block_pool {
 }  // namespace python::detail
 DLBRIDGE_END_NAMESPACE
 
-#include <dlbridge/python/detail/pools.inl>
+#include <dlbridge/python/detail/block_pool.inl>

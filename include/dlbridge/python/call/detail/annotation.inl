@@ -1,9 +1,9 @@
-// The inline bodies of signature.hpp.
+// The inline bodies of annotation.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <dlbridge/python/call/detail/annotation.hpp>
 #include <dlbridge/python/call/detail/scalar.hpp>
-#include <dlbridge/python/call/detail/signature.hpp>
 #include <dlbridge/requirement.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE

@@ -78,7 +78,7 @@ DLBRIDGE_COLD std::string signature_of(function_record const& record,
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
 
-#include <dlbridge/python/call/detail/signature.inl>
+#include <dlbridge/python/call/detail/annotation.inl>
 #if DLBRIDGE_HEADER_ONLY
-#include <dlbridge/python/call/detail/signature.ipp>
+#include <dlbridge/python/call/detail/annotation.ipp>
 #endif

@@ -1,8 +1,8 @@
-// The inline bodies of pools.hpp.
+// The inline bodies of block_pool.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <dlbridge/python/detail/pools.hpp>
+#include <dlbridge/python/detail/block_pool.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {

@@ -1,8 +1,8 @@
-// The bodies of signature.hpp.
+// The bodies of annotation.hpp.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <dlbridge/python/call/detail/signature.hpp>
+#include <dlbridge/python/call/detail/annotation.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
