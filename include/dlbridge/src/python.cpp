@@ -21,7 +21,6 @@
 #include <dlbridge/python/call/detail/number_reader.ipp>
 #include <dlbridge/python/call/detail/numpy_arrays.ipp>
 #include <dlbridge/python/call/detail/path_to_library.ipp>
-#include <dlbridge/python/call/detail/record_owner.ipp>
 #include <dlbridge/python/call/detail/refusals.ipp>
 #include <dlbridge/python/call/detail/scalar.ipp>
 #include <dlbridge/python/call/detail/tensor_argument_base.ipp>

@@ -14,7 +14,6 @@
 #include <dlbridge/python/call/def_fast.hpp>
 #include <dlbridge/python/call/detail/argument_check.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
-#include <dlbridge/python/call/detail/record_owner.hpp>
 #include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>
@@ -30,6 +29,16 @@ DLBRIDGE_COLD bool bind_or_raise(function_record const& record, call_arguments c
 
 namespace python {
 namespace detail {
+// The self of a Python function that def_fast made (record_owner.ipp).
+struct record_owner {
+  PyObject head;
+  function_record* record;
+  PyObject* module_name;
+};
+inline record_owner& owner_in(PyObject* self) noexcept {
+  return *reinterpret_cast<record_owner*>(self);
+}
+
 // The properties of a fast function.
 struct fast_record : function_record {
   using function_record::function_record;

@@ -9,6 +9,7 @@
 #include <dlbridge/python/call/def_fast.hpp>
 #include <dlbridge/python/call/detail/agree_on_extents.inl>
 #include <dlbridge/python/call/detail/bind_arguments.hpp>
+#include <dlbridge/python/call/detail/record_owner.ipp>
 #include <dlbridge/python/call/detail/refusals.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>

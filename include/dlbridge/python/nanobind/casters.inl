@@ -9,6 +9,55 @@
 #include <dlbridge/python/nanobind/errors.hpp>
 #include <dlbridge/python/pending_exception.hpp>
 
+namespace nanobind DLBRIDGE_LOCAL {
+namespace detail {
+template <class P>
+struct type_caster<P, enable_if_t<dlbridge::python::is_tensor_parameter<P> &&
+                                  !dlbridge::python::parameter<P>::optional>>
+    : dlbridge::python::on_nanobind::tensor_caster<P> {};
+// One specialization for each optional tensor type: each is more specialized than the type_caster
+// of every optional in nanobind/stl/optional.h.
+template <class T, class Shape, class... Constraints>
+struct type_caster<std::optional<dlbridge::tensor_span<T, Shape, Constraints...>>>
+    : dlbridge::python::on_nanobind::tensor_caster<
+          std::optional<dlbridge::tensor_span<T, Shape, Constraints...>>> {};
+template <class T, class Shape, class... Constraints>
+struct type_caster<std::optional<dlbridge::tensor<T, Shape, Constraints...>>>
+    : dlbridge::python::on_nanobind::tensor_caster<
+          std::optional<dlbridge::tensor<T, Shape, Constraints...>>> {};
+template <class T, class Shape, class... Constraints>
+struct type_caster<std::optional<dlbridge::argument<T, Shape, Constraints...>>>
+    : dlbridge::python::on_nanobind::tensor_caster<
+          std::optional<dlbridge::argument<T, Shape, Constraints...>>> {};
+template <class P, class... Kinds>
+struct type_caster<std::optional<dlbridge::or_other<P, Kinds...>>>
+    : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::or_other<P, Kinds...>>> {
+};
+template <>
+struct type_caster<std::optional<dlbridge::any_argument>>
+    : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::any_argument>> {};
+template <>
+struct type_caster<std::optional<dlbridge::any_tensor>>
+    : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::any_tensor>> {};
+template <>
+struct type_caster<std::optional<dlbridge::managed_tensor>>
+    : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::managed_tensor>> {};
+// Of results, such as that of wrap_capsule.
+template <>
+struct type_caster<dlbridge::python::ref> {
+  static constexpr auto Name = const_name("typing.Any");
+  static handle from_cpp(dlbridge::python::ref object, rv_policy, cleanup_list*) noexcept {
+    return object.release();
+  }
+};
+template <>
+struct type_caster<dlbridge::member_view> {
+  static constexpr auto Name = const_name("typing.Any");
+  static handle from_cpp(dlbridge::member_view const& view, rv_policy, cleanup_list* call) noexcept;
+};
+}  // namespace detail
+}  // namespace nanobind DLBRIDGE_LOCAL
+
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 template <class P>

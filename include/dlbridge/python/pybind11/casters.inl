@@ -9,6 +9,84 @@
 #include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/python/pybind11/casters.hpp>
 
+namespace pybind11 DLBRIDGE_LOCAL {
+namespace detail {
+template <class P>
+class type_caster<P, std::enable_if_t<dlbridge::python::is_tensor_parameter<P> &&
+                                      !dlbridge::python::parameter<P>::optional>>
+    : public dlbridge::python::on_pybind11::tensor_caster<P> {
+ public:
+  type_caster() noexcept {}
+};
+// One specialization for each optional tensor type: each is more specialized than the type_caster
+// of every optional in pybind11/stl.h.
+template <class T, class Shape, class... Constraints>
+class type_caster<std::optional<dlbridge::tensor_span<T, Shape, Constraints...>>>
+    : public dlbridge::python::on_pybind11::tensor_caster<
+          std::optional<dlbridge::tensor_span<T, Shape, Constraints...>>> {
+ public:
+  type_caster() noexcept {}
+};
+template <class T, class Shape, class... Constraints>
+class type_caster<std::optional<dlbridge::tensor<T, Shape, Constraints...>>>
+    : public dlbridge::python::on_pybind11::tensor_caster<
+          std::optional<dlbridge::tensor<T, Shape, Constraints...>>> {
+ public:
+  type_caster() noexcept {}
+};
+template <class T, class Shape, class... Constraints>
+class type_caster<std::optional<dlbridge::argument<T, Shape, Constraints...>>>
+    : public dlbridge::python::on_pybind11::tensor_caster<
+          std::optional<dlbridge::argument<T, Shape, Constraints...>>> {
+ public:
+  type_caster() noexcept {}
+};
+template <class P, class... Kinds>
+class type_caster<std::optional<dlbridge::or_other<P, Kinds...>>>
+    : public dlbridge::python::on_pybind11::tensor_caster<
+          std::optional<dlbridge::or_other<P, Kinds...>>> {
+ public:
+  type_caster() noexcept {}
+};
+template <>
+class type_caster<std::optional<dlbridge::any_argument>>
+    : public dlbridge::python::on_pybind11::tensor_caster<std::optional<dlbridge::any_argument>> {
+ public:
+  type_caster() noexcept {}
+};
+template <>
+class type_caster<std::optional<dlbridge::any_tensor>>
+    : public dlbridge::python::on_pybind11::tensor_caster<std::optional<dlbridge::any_tensor>> {
+ public:
+  type_caster() noexcept {}
+};
+template <>
+class type_caster<std::optional<dlbridge::managed_tensor>>
+    : public dlbridge::python::on_pybind11::tensor_caster<std::optional<dlbridge::managed_tensor>> {
+ public:
+  type_caster() noexcept {}
+};
+// Of results, such as that of wrap_capsule.
+template <>
+class type_caster<dlbridge::python::ref> {
+ public:
+  static constexpr auto name = const_name("typing.Any");
+  static handle cast(dlbridge::python::ref object, return_value_policy, handle) {
+    return dlbridge::python::on_pybind11::checked(std::move(object)).release();
+  }
+};
+template <>
+class type_caster<dlbridge::member_view> {
+ public:
+  static constexpr auto name = const_name("typing.Any");
+  static handle cast(dlbridge::member_view const& view, return_value_policy, handle parent) {
+    namespace dp = dlbridge::python;
+    return dp::on_pybind11::checked(dp::give_view(view, parent.ptr(), nullptr, {})).release();
+  }
+};
+}  // namespace detail
+}  // namespace pybind11 DLBRIDGE_LOCAL
+
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::on_pybind11 {
 template <class P>

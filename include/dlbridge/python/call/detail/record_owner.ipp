@@ -1,9 +1,14 @@
-// The bodies of record_owner.hpp.
+// make_record_owner: the self of a Python function that def_fast made. It owns the record of the
+// function, and lets pickle find the function by the name of its module.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <memory>
+
+#include <dlbridge/abi.hpp>
 #include <dlbridge/python/api.hpp>
-#include <dlbridge/python/call/detail/record_owner.hpp>
+#include <dlbridge/python/call/detail/function_record.hpp>
+#include <dlbridge/python/ref.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
@@ -38,8 +43,12 @@ DLBRIDGE_COLD inline ref make_owner_type() noexcept {
   return type;
 }
 
-DLBRIDGE_API ref make_record_owner(std::unique_ptr<function_record> record,
-                                   PyObject* module_name) noexcept {
+/// @param module_name the name of the module that has the function as an attribute, a str
+/// @return the object, or an empty ref with a Python exception set, which destroys the record
+/// @par Thread and GIL
+/// The caller holds the GIL.
+DLBRIDGE_COLD inline ref make_record_owner(std::unique_ptr<function_record> record,
+                                           PyObject* module_name) noexcept {
   static lazy_object type;
   PyObject* const known = type.get([]() noexcept { return make_owner_type(); });
   record_owner* const self =

@@ -2,20 +2,76 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <type_traits>
+#include <utility>
 
 #include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/detail/as_function.inl>
 #include <dlbridge/python/call/detail/bound_function.inl>
 #include <dlbridge/python/call/detail/describe_parameters.hpp>
+#include <dlbridge/python/call/detail/library_parameter.hpp>
 #include <dlbridge/python/call/detail/signature_rules.inl>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/nanobind/detail/bind.hpp>
 #include <dlbridge/python/nanobind/detail/extras.inl>
+#include <dlbridge/python/nanobind/detail/library.inl>
 #include <dlbridge/python/nanobind/detail/python_function.inl>
 #include <dlbridge/python/nanobind/errors.hpp>
+
+DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+namespace python::on_nanobind {
+// A parameter whose argument is not read, in place of one of type P; nb::args and nb::kwargs
+// remain.
+template <class P>
+struct ignored {};
+template <class P>
+using ignored_as = std::conditional_t<
+    std::is_same_v<std::decay_t<P>, nb::args> || std::is_same_v<std::decay_t<P>, nb::kwargs>,
+    std::decay_t<P>, ignored<std::decay_t<binding::library_parameter<library, P>>>>;
+
+/// The class to which nb::new_ adds its functions.
+template <class Class>
+class constructed_class : public Class {
+ public:
+  explicit constructed_class(Class const& bound) : Class(bound) {}
+
+  template <class F, class... Extra>
+  void def_static(char const* name, F&& function, Extra const&... extra) {
+    bind<void>(*this, name, std::forward<F>(function), extra...);
+  }
+  // Python calls __init__ with the arguments of __new__, which has read them. From the parameters
+  // of this __init__ nanobind learns whether the class can be called without an argument.
+  template <class F, class... Extra>
+  void def(char const* name, F&&, Extra const&... extra);
+
+ private:
+  template <class Self, class... Parameters>
+  static auto ignoring(void (*)(Self, Parameters...)) {
+    return [](nb::handle, ignored_as<Parameters>...) {};
+  }
+};
+}  // namespace python::on_nanobind
+DLBRIDGE_END_NAMESPACE
+
+namespace nanobind DLBRIDGE_LOCAL {
+namespace detail {
+template <class P>
+struct type_caster<dlbridge::python::on_nanobind::ignored<P>> {
+  using ignored = dlbridge::python::on_nanobind::ignored<P>;
+  NB_TYPE_CASTER(ignored, make_caster<P>::Name)
+  static constexpr bool has_arg_defaults() { return true; }  // accepts None
+  bool from_python(handle, std::uint32_t, cleanup_list*) noexcept { return true; }
+};
+template <class P>
+struct remove_opt_mono<dlbridge::python::on_nanobind::ignored<P>> {
+  using type = dlbridge::python::on_nanobind::ignored<typename remove_opt_mono<P>::type>;
+};
+}  // namespace detail
+}  // namespace nanobind DLBRIDGE_LOCAL
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::on_nanobind {

@@ -28,20 +28,6 @@ template <class Scope, class Callee, class... Extra>
 void bind(Scope& scope, char const* name, Callee callee, std::string const& display_name,
           Extra const&... extra);
 
-// The class to which a pybind11 constructor, such as py::init<int>(), adds its function.
-template <class Class>
-struct constructed_class {
-  using type = typename Class::type;
-  using type_alias = typename Class::type_alias;
-  using holder_type = typename Class::holder_type;
-  static constexpr bool has_alias = Class::has_alias;
-
-  template <class F, class... Extra>
-  void def(char const* name, F&& function, Extra const&... extra);
-
-  Class& bound;
-};
-
 // An accessor of a property, whose messages name it "class.property.accessor"; or None.
 template <class Class, class... Extra>
 py::object make_accessor(Class&, char const*, char const*, std::nullptr_t, Extra const&...) {
@@ -55,16 +41,6 @@ void insert_property(py::handle bound, char const* name, py::handle getter, py::
                      char const* doc);
 }  // namespace python::on_pybind11
 DLBRIDGE_END_NAMESPACE
-
-namespace pybind11 DLBRIDGE_LOCAL {
-namespace detail {
-template <>
-struct process_attribute<dlbridge::returns> {
-  template <class Record>
-  static void init(dlbridge::returns const&, Record*);
-};
-}  // namespace detail
-}  // namespace pybind11 DLBRIDGE_LOCAL
 
 #include <dlbridge/python/pybind11/detail/bind.inl>
 #if DLBRIDGE_HEADER_ONLY

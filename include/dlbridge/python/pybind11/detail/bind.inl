@@ -21,6 +21,20 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::on_pybind11 {
+// The class to which a pybind11 constructor, such as py::init<int>(), adds its function.
+template <class Class>
+struct constructed_class {
+  using type = typename Class::type;
+  using type_alias = typename Class::type_alias;
+  using holder_type = typename Class::holder_type;
+  static constexpr bool has_alias = Class::has_alias;
+
+  template <class F, class... Extra>
+  void def(char const* name, F&& function, Extra const&... extra);
+
+  Class& bound;
+};
+
 // Adds a function to a module or class.
 void add_attribute(py::handle scope, char const* name, py::object function);
 
@@ -80,6 +94,12 @@ DLBRIDGE_END_NAMESPACE
 
 namespace pybind11 DLBRIDGE_LOCAL {
 namespace detail {
+template <>
+struct process_attribute<dlbridge::returns> {
+  template <class Record>
+  static void init(dlbridge::returns const&, Record*);
+};
+
 template <class Record>
 void process_attribute<dlbridge::returns>::init(dlbridge::returns const&, Record*) {
   static_assert(sizeof(Record) == 0,
