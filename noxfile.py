@@ -335,9 +335,9 @@ def counterparts(
     """Builds the modules that the Python tests exchange tensors with, and returns their directory.
     It waits while another session builds, so a session installs its packages before this call."""
     targets = ["foreign_module", "extension", "nanobind_extension", "nanobind_default",
-               "nanobind_other_default"]  # fmt: skip
+               "nanobind_other_default", "nanobind_compiled_default"]  # fmt: skip
     targets += TABLE_MODULES if preset != "asan-modules" else ()
-    targets += [f"{one}_{way}" for one in ("this_version", "other_version")
+    targets += [f"{one}_{way}" for one in ("this_version", "other_version", "compiled")
                 for way in ("hidden", "default")]  # fmt: skip
     return str(builds.build(session, preset, *targets, suffix=suffix, **options) / "python-modules")
 
