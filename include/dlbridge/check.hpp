@@ -17,13 +17,15 @@ DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 static_assert(sizeof(dtype) == 4);
 
-// Whether extent i, which has a name, equals the first extent of that name.
-bool agrees_with_name(std::int64_t const* shape, requirement const& need, int i) noexcept;
+// Whether extent i, which has a name, equals the first extent of that name. It has no reference to
+// the requirement, whose members would then be no constants for the callers.
+bool agrees_with_name(std::int64_t const* shape, std::int64_t const* wanted, int i) noexcept;
 
 // Whether the extents meet the requirement. The result for a wrong rank is true, because another
 // rule, rank_mismatch, reports it.
-inline bool has_extents(int rank, std::int64_t const* shape, requirement const& need) noexcept;
-inline bool has_extents(tensor_view const& view, requirement const& need) noexcept {
+DLBRIDGE_INLINE bool has_extents(int rank, std::int64_t const* shape,
+                                 requirement const& need) noexcept;
+DLBRIDGE_INLINE bool has_extents(tensor_view const& view, requirement const& need) noexcept {
   return has_extents(view.rank(), view.shape(), need);
 }
 

@@ -52,7 +52,7 @@ bool has_extents(int rank, std::int64_t const* shape, requirement const& need) n
   }
   for (int i = 0; i < need.rank; ++i) {
     if (need.extents[i] != dynamic_extent && need.extents[i] != shape[i] &&
-        (need.extents[i] >= 0 || !agrees_with_name(shape, need, i))) {
+        (need.extents[i] >= 0 || !agrees_with_name(shape, need.extents, i))) {
       return false;
     }
   }
