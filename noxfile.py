@@ -335,9 +335,9 @@ def counterparts(
     """Builds the modules that the Python tests exchange tensors with, and returns their directory.
     It waits while another session builds, so a session installs its packages before this call."""
     targets = ["foreign_module", "extension", "nanobind_extension", "nanobind_default",
-               "nanobind_other_default"]  # fmt: skip
+               "nanobind_other_default", "nanobind_compiled_default"]  # fmt: skip
     targets += TABLE_MODULES if preset != "asan-modules" else ()
-    targets += [f"{one}_{way}" for one in ("this_version", "other_version")
+    targets += [f"{one}_{way}" for one in ("this_version", "other_version", "compiled")
                 for way in ("hidden", "default")]  # fmt: skip
     return str(builds.build(session, preset, *targets, suffix=suffix, **options) / "python-modules")
 
@@ -871,7 +871,7 @@ def bench(session: nox.Session) -> None:
     machine.add_packages("valgrind")  # counts instructions, if it can be installed
     folder = builds.build(session, "release", "dlbridge_bench", "dlbridge_instructions",
                           "bench_loop", "bare_producer", "copies_dlbridge", "arguments_dlbridge",
-                          "arguments_nanobind")  # fmt: skip
+                          "arguments_compiled", "arguments_nanobind")  # fmt: skip
     wheels = install_wheel(session, *group("pytest", "bench"), *torch(session))
     session.run("pytest", "-q", "-p", "no:cacheprovider", "tests/bench/test_conclusions.py")
     session.run(str(folder / "bench" / "dlbridge_bench"),

@@ -44,6 +44,7 @@ SECTIONS = {  # by the beginning of the id of a limit
     "import-milliseconds": "Start",
     "wheel": "Start",
     "instructions": "Instructions",
+    "modes": "Compiled mode",
 }
 
 

@@ -54,7 +54,10 @@ static void add_pairs(pybind11::module_& m) {
   (add_both(m, "two_of_number", [](tensor_span<Elements const>, double) {}), ...);
 }
 
-PYBIND11_MODULE(arguments_dlbridge, m) {
+#if !defined(MODULE_NAME)  // arguments_compiled is the same in compiled mode
+#define MODULE_NAME arguments_dlbridge
+#endif
+PYBIND11_MODULE(MODULE_NAME, m) {
   using t = any_floats;
   dlbridge::init(m);
   dlbridge::def_fast(m, "fast", [](t) {}, {"x"});

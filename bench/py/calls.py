@@ -175,19 +175,51 @@ def add_exports(calls: Calls, arrays: dict[str, Any]) -> None:
         calls.add("export", f"{name}.__dlpack_device__()", kind.__dlpack_device__, array)
 
 
-def extension(calls: Calls) -> Any:
-    """The extension module that dlbridge binds, or None if it is not built."""
+def extension(calls: Calls, name: str = "arguments_dlbridge") -> Any:
+    """An extension module that dlbridge binds, or None if it is not built."""
     try:
-        return importlib.import_module("arguments_dlbridge")
+        return importlib.import_module(name)
     except ImportError as error:
-        calls.missing["arguments_dlbridge"] = f"arguments_dlbridge cannot be imported: {error}"
+        calls.missing[name] = f"{name} cannot be imported: {error}"
         return None
+
+
+def add_bound(calls: Calls, prefix: str, ours: Any, arrays: dict[str, Any]) -> None:
+    """The calls of an extension that dlbridge binds, in the mode that the prefix names."""
+    for name in ("Tensor", "ndarray", "torch", "bare C"):
+        if name not in arrays:
+            continue
+        x = arrays[name]
+        group = f"a function that takes {name}"
+        for how in ("fast", "caster", "def"):
+            label = f"{prefix}def_fast" if how == "fast" else f"{prefix}{how}"
+            calls.add(group, f"{label}({name})", getattr(ours, how), x)
+            calls.add(group, f"{label}({name} x3)", getattr(ours, f"{how}3"), x, x, x)
+
+
+def add_results(calls: Calls, prefix: str, ours: Any, arrays: dict[str, Any]) -> None:
+    """Results of such an extension, as arrays of the caller's library."""
+    for label, functions in (("def_fast", "fast_to_"), ("def", "to_")):
+        for name in ("dlbridge", "numpy", "torch", "jax", "tvm_ffi"):
+            function = getattr(ours, functions + name)
+            calls.add("results", f"{prefix}{label} returns to {name}", function)
+    for name in ("ndarray", "torch", "jax"):
+        if name in arrays:
+            calls.add("results", f"{prefix}def_fast empty_like({name})", ours.like, arrays[name])
+
+
+def add_compiled(calls: Calls, arrays: dict[str, Any]) -> None:
+    """The calls of the extension in compiled mode."""
+    if (ours := extension(calls, "arguments_compiled")) is not None:
+        add_bound(calls, "compiled ", ours, arrays)
+        add_results(calls, "compiled ", ours, arrays)
 
 
 def add_arguments(calls: Calls, libraries: Libraries, arrays: dict[str, Any]) -> None:
     """Functions with tensor parameters that do nothing, given the arrays of each library."""
     if (ours := extension(calls)) is None:
         return
+    add_bound(calls, "", ours, arrays)
     nop = libraries.tvm_ffi and libraries.tvm_ffi.get_global_func("testing.nop")
     for name in ("Tensor", "ndarray", "torch", "bare C"):
         if name not in arrays:
@@ -195,10 +227,6 @@ def add_arguments(calls: Calls, libraries: Libraries, arrays: dict[str, Any]) ->
         x = arrays[name]
         group = f"a function that takes {name}"
         calls.add(group, f"pybind11 no-op({name})", ours.object, x)
-        for how in ("fast", "caster", "def"):
-            label = "def_fast" if how == "fast" else how
-            calls.add(group, f"{label}({name})", getattr(ours, how), x)
-            calls.add(group, f"{label}({name} x3)", getattr(ours, f"{how}3"), x, x, x)
         if nop:
             calls.add(group, f"tvm_ffi nop({name})", nop, x)
             calls.add(group, f"tvm_ffi nop({name} x3)", nop, x, x, x)
@@ -225,17 +253,12 @@ def add_arguments(calls: Calls, libraries: Libraries, arrays: dict[str, Any]) ->
 def add_returns(calls: Calls, libraries: Libraries, arrays: dict[str, Any]) -> None:
     """Functions that return memory of C++ as an array of the caller's library, and the fastest
     constructors of these libraries."""
-    ours = extension(calls)
-    modules = (("def_fast", ours, "fast_to_"), ("nanobind", libraries.nanobind, "to_"))
-    for label, functions, prefix in modules:
-        for name in ("dlbridge", "numpy", "torch", "jax", "tvm_ffi", "nanobind"):
-            function = getattr(functions, prefix + name, None)
-            if function is not None:
-                calls.add("results", f"{label} returns to {name}", function)
-    if ours is not None:
-        for name in ("ndarray", "torch", "jax"):
-            if name in arrays:
-                calls.add("results", f"def_fast empty_like({name})", ours.like, arrays[name])
+    if (ours := extension(calls)) is not None:
+        add_results(calls, "", ours, arrays)
+    for name in ("numpy", "torch", "jax", "tvm_ffi", "nanobind"):
+        function = getattr(libraries.nanobind, f"to_{name}", None)
+        if function is not None:
+            calls.add("results", f"nanobind returns to {name}", function)
     array = np.zeros(6, dtype="float32")
     memory = memoryview(array)
     constructors: list[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = [
@@ -282,5 +305,6 @@ def all_calls() -> tuple[Calls, Libraries]:
     add_exports(calls, arrays)
     add_arguments(calls, libraries, arrays)
     add_returns(calls, libraries, arrays)
+    add_compiled(calls, arrays)
     add_sizes(calls)
     return calls, libraries

@@ -26,7 +26,7 @@ def child() -> int:
     """Profiles the calls, one file for each, and prints their names."""
     import bench_loop
     import calls
-    from limits import INSTRUCTIONS
+    from limits import LIMITS
 
     everything = calls.Calls()
     arrays = calls.producers(calls.Libraries(None, None, None, None))
@@ -35,8 +35,11 @@ def child() -> int:
     calls.add_conversions(everything, arrays)
     calls.add_exports(everything, arrays)
     calls.add_arguments(everything, calls.Libraries(None, None, None, None), arrays)
+    calls.add_returns(everything, calls.Libraries(None, None, None, None), arrays)
+    calls.add_compiled(everything, arrays)
+    counted = [each for each in LIMITS if "instructions" in each.kind]
     wanted = dict.fromkeys(
-        [calls.EMPTY, *(name for each in INSTRUCTIONS for name in (each.ours, each.theirs))]
+        [calls.EMPTY, *(name for each in counted for name in (each.ours, each.theirs))]
     )
     profiled = []
     for name in wanted:

@@ -177,6 +177,8 @@ def of_instructions(limit: Limit, report: Json) -> Json:
     counts = report["instructions"]["counts"]
     if limit.ours not in counts or limit.theirs not in counts:
         return {"reason": report["instructions"]["reason"] or f"{limit.ours} was not counted"}
+    if limit.kind == "ratio of instructions":
+        return {"median": counts[limit.ours] / counts[str(limit.theirs)]}
     more = counts[limit.ours] - counts[str(limit.theirs)]
     here = (".".join(platform.python_version_tuple()[:2]), platform.machine())
     if here != INSTRUCTIONS_OF:
@@ -265,7 +267,8 @@ def measure(options: argparse.Namespace) -> Json:
         for each in LIMITS if each.kind == "time"
     }  # fmt: skip
     others_of = {"growth": of_growth, "at least": of_threads, "start": of_start,
-                 "instructions": of_instructions}  # fmt: skip
+                 "instructions": of_instructions,
+                 "ratio of instructions": of_instructions}  # fmt: skip
     for limit in LIMITS:
         if limit.kind in others_of:
             results[limit.id] = others_of[limit.kind](limit, report)

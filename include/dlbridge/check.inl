@@ -10,8 +10,9 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
-// Whether extent i, which has a name, equals the first extent of that name.
-bool agrees_with_name(std::int64_t const* shape, requirement const& need, int i) noexcept;
+// Whether extent i, which has a name, equals the first extent of that name. It has no reference to
+// the requirement, whose members would then be no constants for the callers.
+bool agrees_with_name(std::int64_t const* shape, std::int64_t const* wanted, int i) noexcept;
 
 bool has_alignment_slow(tensor_view const& view, std::size_t alignment) noexcept;
 
@@ -57,7 +58,7 @@ bool has_extents(int rank, std::int64_t const* shape, requirement const& need) n
   }
   for (int i = 0; i < need.rank; ++i) {
     if (need.extents[i] != dynamic_extent && need.extents[i] != shape[i] &&
-        (need.extents[i] >= 0 || !agrees_with_name(shape, need, i))) {
+        (need.extents[i] >= 0 || !agrees_with_name(shape, need.extents, i))) {
       return false;
     }
   }

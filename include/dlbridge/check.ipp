@@ -6,10 +6,10 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
-DLBRIDGE_API bool agrees_with_name(std::int64_t const* shape, requirement const& need,
+DLBRIDGE_API bool agrees_with_name(std::int64_t const* shape, std::int64_t const* wanted,
                                    int i) noexcept {
   int first = 0;
-  while (need.extents[first] != need.extents[i]) {
+  while (wanted[first] != wanted[i]) {
     ++first;
   }
   return shape[first] == shape[i];

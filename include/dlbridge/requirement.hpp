@@ -57,7 +57,7 @@ struct device_filter {
   constexpr device_filter(std::int32_t, Type) noexcept;
 
   /// Whether a tensor on the device meets the requirement.
-  constexpr bool accepts(dlbridge::device where) const noexcept {
+  DLBRIDGE_INLINE constexpr bool accepts(dlbridge::device where) const noexcept {
     if (type == host) {
       return is_host_accessible(where);
     }

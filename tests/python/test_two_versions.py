@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Extension modules built from different versions of the headers share no state of dlbridge."""
+"""Extension modules of two versions of the headers, or of two modes, share no state of dlbridge."""
 
 import importlib
 import itertools
@@ -15,8 +15,8 @@ import pytest
 
 MODULES = Path(os.environ["DLBRIDGE_TEST_MODULES"])
 VISIBILITIES = ["hidden", "default"]
-VERSIONS = ["this_version", "other_version"]
-NANOBIND = [("nanobind", "default"), ("nanobind_other", "default")]
+VERSIONS = ["this_version", "other_version", "compiled"]
+NANOBIND = [(name, "default") for name in ("nanobind", "nanobind_other", "nanobind_compiled")]
 
 # Exception types are visible, so that other libraries can catch them. Type information of types
 # outside dlbridge that mention its types, such as float (dlbridge::tensor_span), is constant.
@@ -70,7 +70,10 @@ def test_no_object_is_shared(version: str, visibility: str) -> None:
     assert shared == []
 
 
-@pytest.mark.parametrize("module", [("this_version", "default"), ("nanobind", "default")])
+@pytest.mark.parametrize(
+    "module",
+    [(name, "default") for name in ("this_version", "compiled", "nanobind", "nanobind_compiled")],
+)
 def test_no_function_that_uses_state_is_visible(module: tuple[str, str]) -> None:
     """Those of the Python headers, also with default visibility."""
     visible = [
@@ -100,25 +103,51 @@ def test_visible_functions_are_listed() -> None:
     )
 
 
+def test_the_versions_differ() -> None:
+    this, other, compiled = (load(version, "hidden") for version in VERSIONS)
+    assert this.minor == compiled.minor != other.minor == 99
+
+
 @pytest.mark.parametrize("visibility", VISIBILITIES)
-def test_both_versions_in_one_process(visibility: str) -> None:
-    this, other = (load(version, visibility) for version in VERSIONS)
-    assert this.minor != other.minor == 99
-    assert this.Tensor is not other.Tensor
-    for producer, consumer in ((this, other), (other, this)):
+def test_all_versions_in_one_process(visibility: str) -> None:
+    modules = [load(version, visibility) for version in VERSIONS]
+    for producer, consumer in itertools.permutations(modules, 2):
+        assert producer.Tensor is not consumer.Tensor
         vector = producer.vector(5)
         tensor = consumer.from_dlpack(vector)
         assert type(tensor) is consumer.Tensor
         assert tensor.data_ptr == vector.data_ptr
         del vector
         assert memoryview(tensor).tolist() == [1.0] * 5
-        assert producer.refuse() == "size overflows: expected less; got more"
+
+
+@pytest.mark.parametrize("visibility", VISIBILITIES)
+def test_modules_of_one_version_catch_the_exceptions_of_each_other(visibility: str) -> None:
+    modules = [load(version, visibility) for version in VERSIONS]
+    for thrower, catcher in itertools.product(modules, repeat=2):
+        kind = "dlbridge::error" if thrower.minor == catcher.minor else "std::exception"
+        text = f"{kind}: size overflows: expected less; got more"
+        assert catcher.caught(thrower.refuse) == text
+
+
+@pytest.mark.parametrize("version", ["this_version", "compiled"])
+def test_a_module_uses_a_static_library_of_the_other_mode(version: str) -> None:
+    module = load(version, "default")
+    before = module.deleted()
+    tensor = module.library_counted()
+    assert memoryview(tensor).tolist() == [0, 1, 2]
+    assert module.library_total(tensor) == 3
+    assert module.deleted() == before
+    del tensor
+    assert module.deleted() == before + 1
+    with pytest.raises(BufferError, match=r"expected float32\[\*\] on cpu; got uint8\[2\]"):
+        module.library_total(module.as_tensor(memoryview(b"12")))
 
 
 @pytest.mark.parametrize("visibility", VISIBILITIES)
 def test_each_version_accepts_objects_of_the_other(visibility: str) -> None:
-    this, other = (load(version, visibility) for version in VERSIONS)
-    for producer, consumer in ((this, other), (other, this)):
+    modules = [load(version, visibility) for version in VERSIONS]
+    for producer, consumer in itertools.permutations(modules, 2):
         for name in ("total", "total_fast", "total_plain"):
             assert getattr(consumer, name)(producer.Ramp()) == 6
             assert getattr(consumer, name)(producer.counted()) == 3
@@ -155,7 +184,8 @@ for one in modules:
             raise AssertionError(refuses)
     if hasattr(one, "from_dlpack"):
         assert type(one.vector(2)) is type(one.from_dlpack(x)) is one.Tensor
-        assert one.refuse() == "size overflows: expected less; got more"
+    if hasattr(one, "caught"):
+        assert one.caught(one.refuse).startswith("dlbridge::error: size overflows")
     for other in modules:
         assert one.total(other.counted()) == one.total_fast(other.counted()) == 3
         assert np.from_dlpack(other.counted()).tolist() == [0, 1, 2]
@@ -167,7 +197,19 @@ LOADED_WITH_GLOBAL_SYMBOLS = [
     *itertools.permutations(["nanobind_default", "nanobind_other_default"], 2),
     *itertools.permutations(["this_version_default", "nanobind_default"], 2),
     *itertools.permutations(["other_version_default", "nanobind_default"], 2),
-    *[(name, name) for name in ("this_version_default", "this_version_hidden", "nanobind_default")],
+    *itertools.permutations(["this_version_default", "compiled_default"], 2),
+    *itertools.permutations(["this_version_default", "nanobind_compiled_default"], 2),
+    *itertools.permutations(["nanobind_default", "compiled_default"], 2),
+    *itertools.permutations(["compiled_hidden", "compiled_default"], 2),
+    *[
+        (name, name)
+        for name in (
+            "this_version_default",
+            "this_version_hidden",
+            "nanobind_default",
+            "compiled_default",
+        )
+    ],
 ]
 
 

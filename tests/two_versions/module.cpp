@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The source of all four modules: two versions of the headers, two visibilities.
+// The source of all pybind11 modules: two versions of the headers, two modes, two visibilities.
 #include <dlbridge/pybind11.hpp>
 #include <dlbridge/python.hpp>
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "tensor/full_tensor_type.hpp"
 #include "tensor/functions.hpp"
+#if defined(WITH_LIBRARY)
+#include "library.hpp"
+#endif
 
 namespace py = pybind11;
 
@@ -35,6 +39,10 @@ float total(to_read x) {
 
 char const* kind(to_read) { return "float"; }
 
+static void refuse() {
+  dlbridge::raise(dlbridge::refusal(dlbridge::errc::overflow, "less", "more"));
+}
+
 PYBIND11_MODULE(MODULE_NAME, m) {
   namespace dp = dlbridge::python;
   dlbridge::init(m);
@@ -56,12 +64,23 @@ PYBIND11_MODULE(MODULE_NAME, m) {
     return py::reinterpret_steal<py::object>(
         dp::wrap_tensor(dlbridge::build(std::vector<float>(size, 1.0F))).release());
   });
-  m.def("refuse", [] {
+  // The address of a function that throws, for the modules that catch its exception.
+  m.attr("refuse") = reinterpret_cast<std::uintptr_t>(&refuse);
+  m.def("caught", [](std::uintptr_t function) {
     try {
-      dlbridge::raise(dlbridge::refusal(dlbridge::errc::overflow, "less", "more"));
+      reinterpret_cast<void (*)()>(function)();
     } catch (dlbridge::error const& e) {
-      return std::string(e.what());
+      return std::string("dlbridge::error: ") + e.what();
+    } catch (std::exception const& e) {
+      return std::string("std::exception: ") + e.what();
     }
     return std::string();
   });
+#if defined(WITH_LIBRARY)
+  static int deleted = 0;
+  dlbridge::def(m, "library_total",
+                [](dlbridge::any_tensor const& x) { return library::total(x.view()); });
+  dlbridge::def(m, "library_counted", [] { return library::counted(deleted); });
+  m.def("deleted", [] { return deleted; });
+#endif
 }

@@ -2,6 +2,7 @@
 // copy.hpp: a copy equals, bit by bit, that of a reference implementation written from the
 // specification.
 #include <dlbridge/copy.hpp>
+#include <dlbridge/detail/copy_plainly.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Without exceptions and RTTI every header without Python compiles, and raise calls
 // DLBRIDGE_ON_ERROR with the report.
-#include <cstdlib>
-#include <cstring>
-
-#define DLBRIDGE_ON_ERROR(why) \
-  std::exit(std::strcmp(dlbridge::message(why).c_str(), expected_refusal) == 0 ? 0 : 2)
-static char const* const expected_refusal =
-    "malformed tensor: expected ndim from 0 to 64; got ndim -1. The producer is broken; dlbridge "
-    "cannot read this tensor";
+#include "on_error.hpp"
 
 #include <dlbridge/dlbridge.hpp>
 #include <dlbridge/runtime.hpp>

@@ -23,19 +23,27 @@ nanobind_add_module does."
 #include <dlbridge/exit_guard.hpp>
 
 // The units of one extension are all header-only or all compiled, with DLBRIDGE_COMPILED. A linker
-// refuses a symbol that is thread-local in one unit only; its message has this name.
+// refuses a variable that is thread-local in the compiled units only. Its message has this name.
+// With clang++ only src/python.cpp defines the thread-local one, which the other units require:
+// thin LTO would make of all but one definition declarations that are not thread-local.
 #if defined(__ELF__)
 #if DLBRIDGE_HEADER_ONLY
 #define DLBRIDGE_MARK char
 #else
-#define DLBRIDGE_MARK thread_local char
+#define DLBRIDGE_MARK __thread char
 #endif
 extern "C" {
 extern DLBRIDGE_LOCAL DLBRIDGE_MARK
     dlbridge_header_only_and_compiled_units_do_not_mix_in_one_extension;
+#if DLBRIDGE_HEADER_ONLY || !defined(__clang__)
 __attribute__((
     weak, used)) DLBRIDGE_MARK dlbridge_header_only_and_compiled_units_do_not_mix_in_one_extension =
     0;
+#else
+extern DLBRIDGE_LOCAL char dlbridge_compiled_units_require_the_compiled_library;
+__attribute__((used)) static char* const dlbridge_required =
+    &dlbridge_compiled_units_require_the_compiled_library;
+#endif
 }
 #undef DLBRIDGE_MARK
 #endif
