@@ -681,11 +681,11 @@ BACKENDS = {
 @nox.session(tags=["tests"])
 def examples_compiled(session: nox.Session) -> None:
     """Extensions that compile the bodies of dlbridge once: one of two units, which three build
-    systems make a wheel of, and the examples."""
-    install_wheel(session, *group("pytest", "build", "examples-build", "numpy"))
+    systems make a wheel of, and the examples of CMake and Cython."""
+    install_wheel(session, *group("pytest", "build", "examples-build", "numpy"), *torch(session))
     install_headers(session)
     builds.prepare(session, "release")
-    session.env["CXXFLAGS"] += " -O0"
+    session.env["CXXFLAGS"] = f"{session.env['CXXFLAGS']} -O0"
     session.env["SKBUILD_CMAKE_BUILD_TYPE"] = "Debug"
     folder = Path(session.create_tmp()).resolve()
     shutil.rmtree(folder)
@@ -711,6 +711,19 @@ def examples_compiled(session: nox.Session) -> None:
     session.run("cmake", "--install", tree, "--prefix", str(folder / "site"))
     session.chdir(CHECKOUT / "examples" / "three_bindings")
     session.run("pytest", "-q", "-p", "no:cacheprovider", env={"PYTHONPATH": str(folder / "site")})
+
+    bodies = str(folder / "bodies.o")
+    headers = [session.run("python", *command, silent=True) for command in (
+        ("-m", "dlbridge_headers", "--include-dir"),
+        ("-c", "import sysconfig; print(sysconfig.get_path('include'))"))]  # fmt: skip
+    session.run(machine.find_gcc().cxx, "-std=c++17", "-fPIC", "-fvisibility=hidden",
+                *(f"-I{str(each).strip()}" for each in headers), "-c",
+                str(CHECKOUT / "include" / "dlbridge" / "src" / "all.cpp"), "-o", bodies,
+                external=True)  # fmt: skip
+    session.env.update({"CXXFLAGS": f"{session.env['CXXFLAGS']} -DDLBRIDGE_COMPILED",
+                        "LDFLAGS": bodies})  # fmt: skip
+    install_project(session, CHECKOUT / "examples" / "cython_filter", "--no-build-isolation")
+    session.run("pytest", "-q", "-p", "no:cacheprovider")
 
 
 @nox.session(tags=["long"])
