@@ -385,15 +385,17 @@ NEWER = [each for each in ("3.14", "3.13", "3.12") if machine.has_interpreter(ea
 TODAY = Peers("today", NEWEST, FEW_TOOLS)
 
 
-def test_with(session: nox.Session, peers: Peers, *others: str) -> None:
-    """Runs Python tests with the interpreter of a session, for which it builds the package."""
+def test_with(session: nox.Session, peers: Peers, *others: str, **options: str) -> None:
+    """Runs Python tests with the interpreter of a session, for which it builds the package, and the
+    modules with options of CMake."""
     counted = exchanges_of(peers.name)
     counted.unlink(missing_ok=True)
     session.install(*group("pytest", "build"), *others)
     builds.prepare(session, "modules")
     session.install("--force-reinstall", "--no-deps", "--no-build-isolation", ".")
     own = str(Path(session.bin, "python"))
-    modules = counterparts(session, "modules", f"-{session.python}", Python_EXECUTABLE=own)
+    suffix = "-".join(["", str(session.python), *options])
+    modules = counterparts(session, "modules", suffix, Python_EXECUTABLE=own, **options)
     session.run("pytest", *BY_FILE, f"--peers={','.join(peers.peers)}", *peers.tests,
                 *session.posargs,
                 env={"DLBRIDGE_TEST_MODULES": modules,
@@ -402,10 +404,11 @@ def test_with(session: nox.Session, peers: Peers, *others: str) -> None:
 
 @nox.session(tags=["tests", "first"], python=NEWER[:1] or False)
 def today(session: nox.Session) -> None:
-    """The Python tests with today's libraries, on the newest CPython of this machine."""
+    """The Python tests with today's libraries, on the newest CPython of this machine; the modules
+    link the compiled bodies of dlbridge."""
     if not NEWER:
         session.skip("no CPython newer than 3.11 was found, which today's libraries require")
-    test_with(session, TODAY, *group("today"))
+    test_with(session, TODAY, *group("today"), DLBRIDGE_TESTS_COMPILED="ON")
 
 
 @nox.session(tags=["long"], python=NEWER[:1] or False)
@@ -640,11 +643,15 @@ EXAMPLES = ("array_library", "before_after", "three_bindings", "cython_filter",
 def install_example(session: nox.Session, name: str, *options: str, tests: bool = True) -> None:
     """Builds an example with pip, installs it, and runs its tests."""
     builds.prepare(session, "release")
-    session.chdir(CHECKOUT / "examples" / name)
-    shutil.rmtree("build", ignore_errors=True)  # setuptools does not notice changed headers
-    session.install(*options, "--force-reinstall", "--no-deps", ".")
+    install_project(session, CHECKOUT / "examples" / name, *options)
     if tests:
         session.run("pytest", "-q", "-p", "no:cacheprovider")
+
+
+def install_project(session: nox.Session, folder: Path, *options: str) -> None:
+    session.chdir(folder)
+    shutil.rmtree("build", ignore_errors=True)  # setuptools does not notice changed headers
+    session.install(*options, "--force-reinstall", "--no-deps", ".")
 
 
 @nox.session(tags=["tests", "first"])
@@ -664,6 +671,62 @@ def examples(session: nox.Session) -> None:
                 f"-Ddlbridge_DIR={cmake_directory}")  # fmt: skip
     session.run("cmake", "--build", folder)
     session.run("ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error")
+
+
+# The build systems of tests/package/build_systems, by the packages that they require.
+BACKENDS = {
+    "setuptools": "setuptools.build_meta",
+    "meson-python": "mesonpy",
+    "scikit-build-core": "scikit_build_core.build",
+}
+
+
+@nox.session(tags=["tests"])
+def examples_compiled(session: nox.Session) -> None:
+    """Extensions that compile the bodies of dlbridge once: one of two units, which three build
+    systems make a wheel of, and the examples of CMake and Cython."""
+    install_wheel(session, *group("pytest", "build", "examples-build", "numpy"), *torch(session))
+    install_headers(session)
+    builds.prepare(session, "release")
+    session.env["CXXFLAGS"] = f"{session.env['CXXFLAGS']} -O0"
+    session.env["SKBUILD_CMAKE_BUILD_TYPE"] = "Debug"
+    folder = Path(session.create_tmp()).resolve()
+    shutil.rmtree(folder)
+    for name, backend in BACKENDS.items():
+        shutil.copytree(CHECKOUT / "tests" / "package" / "build_systems", folder / name)
+        project = folder / name / "pyproject.toml"
+        text = project.read_text().replace("setuptools.build_meta", backend)
+        project.write_text(text.replace('["setuptools"', f'["{name}"'))
+        install_project(session, folder / name, "--no-build-isolation")
+        session.run("pytest", "-q", "-p", "no:cacheprovider", "test_two_units.py")
+
+    tree = str(builds.folder_of("examples-compiled"))
+    dlbridge = session.run("python", "-m", "dlbridge_headers", "--cmake-dir", silent=True)
+    pybind11 = session.run("python", "-m", "pybind11", "--cmakedir", silent=True)
+    session.run("cmake", "--fresh", "-S", str(CHECKOUT / "tests" / "package" / "examples"),
+                "-B", tree, "-G", "Ninja", "--log-level=WARNING",
+                f"-Ddlbridge_DIR={str(dlbridge).strip()}",
+                f"-Dpybind11_DIR={str(pybind11).strip()}",
+                f"-DPython_EXECUTABLE={Path(session.bin, 'python')}", "-DCMAKE_BUILD_TYPE=Debug",
+                "-DCMAKE_CXX_FLAGS_DEBUG=")  # fmt: skip
+    session.run("cmake", "--build", tree)
+    session.run("ctest", "--test-dir", tree, "--output-on-failure", "--no-tests=error")
+    session.run("cmake", "--install", tree, "--prefix", str(folder / "site"))
+    session.chdir(CHECKOUT / "examples" / "three_bindings")
+    session.run("pytest", "-q", "-p", "no:cacheprovider", env={"PYTHONPATH": str(folder / "site")})
+
+    bodies = str(folder / "bodies.o")
+    headers = [session.run("python", *command, silent=True) for command in (
+        ("-m", "dlbridge_headers", "--include-dir"),
+        ("-c", "import sysconfig; print(sysconfig.get_path('include'))"))]  # fmt: skip
+    session.run(machine.find_gcc().cxx, "-std=c++17", "-fPIC", "-fvisibility=hidden",
+                *(f"-I{str(each).strip()}" for each in headers), "-c",
+                str(CHECKOUT / "include" / "dlbridge" / "src" / "all.cpp"), "-o", bodies,
+                external=True)  # fmt: skip
+    session.env.update({"CXXFLAGS": f"{session.env['CXXFLAGS']} -DDLBRIDGE_COMPILED",
+                        "LDFLAGS": bodies})  # fmt: skip
+    install_project(session, CHECKOUT / "examples" / "cython_filter", "--no-build-isolation")
+    session.run("pytest", "-q", "-p", "no:cacheprovider")
 
 
 @nox.session(tags=["long"])

@@ -3,7 +3,9 @@
 # dlbridge's functions. The static libraries with the bodies are built in the project that links them, for
 # its Python and with its flags: a shared one would make extension modules share state.
 #   dlbridge::compiled         as dlbridge::dlbridge
-#   dlbridge::python_compiled  as dlbridge::python; Python is found before dlbridge is
+#   dlbridge::python_compiled  as dlbridge::python; the project finds Python before or after dlbridge
+cmake_policy(VERSION 3.24)  # also in a project whose policies are older, which would not hide symbols
+
 function(dlbridge_define_compiled include_directory)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   if(TARGET dlbridge_compiled OR NOT CXX IN_LIST languages)
@@ -14,13 +16,9 @@ function(dlbridge_define_compiled include_directory)
   add_library(dlbridge_python_compiled STATIC EXCLUDE_FROM_ALL "${sources}/python.cpp")
   add_library(dlbridge::compiled ALIAS dlbridge_compiled)
   add_library(dlbridge::python_compiled ALIAS dlbridge_python_compiled)
-  target_link_libraries(dlbridge_compiled PUBLIC dlbridge::dlbridge)
   target_compile_definitions(dlbridge_compiled PUBLIC DLBRIDGE_COMPILED)
-  set(python "$<TARGET_NAME_IF_EXISTS:Python::Module>")
-  set(pybind11 "$<TARGET_NAME_IF_EXISTS:pybind11::headers>")
-  target_link_libraries(dlbridge_python_compiled
-    PUBLIC dlbridge_compiled dlbridge::python
-    PRIVATE "$<IF:$<TARGET_EXISTS:Python::Module>,${python},${pybind11}>")
+  target_link_libraries(dlbridge_compiled PUBLIC dlbridge::dlbridge)
+  target_link_libraries(dlbridge_python_compiled PUBLIC dlbridge_compiled dlbridge::python)
   foreach(library dlbridge_compiled dlbridge_python_compiled)
     set_target_properties(${library} PROPERTIES
       POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
@@ -29,4 +27,35 @@ function(dlbridge_define_compiled include_directory)
       $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-ffunction-sections;-fdata-sections>)
   endforeach()
   target_link_options(dlbridge_compiled INTERFACE $<$<PLATFORM_ID:Linux>:LINKER:--gc-sections>)
+
+  # CMake shows the targets of find_package(Python) to the directory of the call and those below it. So each
+  # directory that contains this one links Python at its end, if it has found it.
+  set(directory "${CMAKE_CURRENT_SOURCE_DIR}")
+  while(directory)
+    cmake_language(DEFER DIRECTORY "${directory}" CALL _dlbridge_link_python)
+    get_directory_property(directory DIRECTORY "${directory}" PARENT_DIRECTORY)
+  endwhile()
+endfunction()
+
+# Links the Python of the current directory to dlbridge::python_compiled, once. If there is none at the end of
+# the project, targets that link dlbridge::python_compiled stop CMake with the remedy, as the name of a missing
+# target. Other projects need no Python, so that dlbridge_python_compiled itself lacks nothing.
+function(_dlbridge_link_python)
+  get_target_property(has_python dlbridge_python_compiled DLBRIDGE_HAS_PYTHON)
+  if(has_python)
+    return()
+  endif()
+  foreach(python Python::Module Python3::Module Python::Python Python3::Python pybind11::python_headers)
+    if(TARGET ${python})
+      set_target_properties(dlbridge_python_compiled PROPERTIES DLBRIDGE_HAS_PYTHON ON)
+      target_link_libraries(dlbridge_python_compiled PRIVATE ${python})
+      return()
+    endif()
+  endforeach()
+  if(CMAKE_CURRENT_SOURCE_DIR STREQUAL CMAKE_SOURCE_DIR)
+    string(CONCAT remedy "dlbridge::python_compiled requires Python.h: call find_package(Python COMPONENTS "
+      "Interpreter Development.Module) in the directory that adds dlbridge, or above it")
+    set(is_user "$<NOT:$<STREQUAL:$<TARGET_PROPERTY:NAME>,dlbridge_python_compiled>>")
+    target_link_libraries(dlbridge_python_compiled INTERFACE "$<${is_user}:${remedy}>")
+  endif()
 endfunction()

@@ -48,7 +48,7 @@ DLBRIDGE_API dims broadcast_pair(dims const& a, dims const& b) {
   dims const& longer = a.size() < b.size() ? b : a;
   dims const& shorter = a.size() < b.size() ? a : b;
   int const added = longer.size() - shorter.size();
-  std::int64_t all[max_rank];
+  std::int64_t all[max_rank] = {};
   for (int i = 0; i < longer.size(); ++i) {
     std::int64_t const other = i < added ? 1 : shorter[i - added];
     if (longer[i] != other && longer[i] != 1 && other != 1) {

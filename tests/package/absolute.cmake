@@ -22,3 +22,8 @@ foreach(file LICENSE NOTICE LICENSES/Apache-2.0.txt)
     message(FATAL_ERROR "the installation lacks ${file}")
   endif()
 endforeach()
+# The sources of the compiled targets are found, which CMake checks when it generates.
+execute_process(
+  COMMAND ${CMAKE_COMMAND} -S ${DLBRIDGE_SOURCE}/examples/plain_cpp -B ${FOLDER}/plain_cpp --fresh
+    -G ${GENERATOR} ${COMPILER} -Ddlbridge_DIR=${FOLDER}/data/cmake/dlbridge
+  COMMAND_ERROR_IS_FATAL ANY)

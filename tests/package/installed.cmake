@@ -49,6 +49,8 @@ endfunction()
 add_exporting_test(export_component -DOPTIONS=-DDLPACK_INCLUDE_DIR=${dlpack_directory} -DCOMPONENT=dlbridge)
 add_exporting_test(export_with_install -DOPTIONS=-DDLPACK_INCLUDE_DIR=${dlpack_directory}
   -DDLBRIDGE_INSTALL=ON)
+add_exporting_test(export_compiled
+  "-DOPTIONS=-DDLPACK_INCLUDE_DIR=${dlpack_directory};-DCOMPILED=ON" -DCOMPONENT=dlbridge)
 add_exporting_test(export_own_dlpack -DOPTIONS=-DOWN_DLPACK=${dlpack_directory} -DCOMPONENT=dlbridge)
 
 add_test(NAME package.absolute_folders

@@ -9,6 +9,7 @@
 #include <dlbridge/exchange_table.hpp>
 #include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/import/detail/known_types.hpp>
+#include <dlbridge/python/import/detail/type_entry.hpp>
 #include <dlbridge/stream_ref.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// [dlbridge]
+#include <dlbridge/src/all.cpp>
+// [/dlbridge]
