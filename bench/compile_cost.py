@@ -29,6 +29,7 @@ import pybind11
 INCLUDE = Path(__file__).resolve().parents[1] / "include"
 SOURCES = INCLUDE / "dlbridge" / "src"
 COMPILED = ("-DDLBRIDGE_COMPILED",)
+ONCE = ("core", "devices", "python", "pybind11")  # the sources that an extension compiles once
 # Of a module with one def, and with a result: its time to that of a module with one array_t, and
 # the bytes that it has beyond a module of pybind11. Header-only, the import of tensors and the
 # texts of refusals are the floor (docs/performance.md).
@@ -180,7 +181,7 @@ class Measured:
 
     def once(self) -> float:
         """The seconds of the sources that compiled mode compiles once."""
-        return sum(self.source[each].seconds for each in ("core+", "devices+", "python+"))
+        return sum(self.source[each].seconds for each in ONCE)
 
     def first_faster_unit(self, name: str) -> float:
         """The number of units from which on a complete build is faster in compiled mode."""
@@ -191,7 +192,7 @@ class Measured:
 def measure(rounds: int) -> Measured:
     compiler = shlex.split(os.environ.get("CXX", "c++"))
     flags = ["-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", *include_flags()]
-    texts = {"pybind11": PYBIND11, "array_t": ARRAY_T, "ours": DLBRIDGE, "returns": RETURNS,
+    texts = {"plain": PYBIND11, "array_t": ARRAY_T, "ours": DLBRIDGE, "returns": RETURNS,
              "copy": COPY_OF, "nanobind": NANOBIND, "theirs": NDARRAY}  # fmt: skip
     for count in (1, 1 + FURTHER):
         texts[f"ours{count}"] = MANY_DLBRIDGE % functions(count, "dlbridge::def(m, ")
@@ -204,8 +205,8 @@ def measure(rounds: int) -> Measured:
         for name in ("ours", "returns", "copy"):
             Path(f"{name}+.cpp").write_text(texts[name])
             source[f"{name}+"] = Source(Path(f"{name}+.cpp"), COMPILED)
-        for name in ("core", "devices", "python"):
-            source[f"{name}+"] = Source(SOURCES / f"{name}.cpp", COMPILED)
+        for name in ONCE:
+            source[name] = Source(SOURCES / f"{name}.cpp", COMPILED)
         source["nb_ndarray"] = Source(Path(nanobind.__file__).parent / "src" / "nb_ndarray.cpp")
         # The sources alternate, so that a slow phase of the machine affects all of them.
         for _ in range(rounds):
@@ -226,7 +227,7 @@ def report(found: Measured) -> list[str]:
 
     for mode, mark in (("", ""), ("compiled", "+")):
         for place, (name, what) in enumerate((("ours", "one def"), ("returns", "with a result"))):
-            cost = found.added(f"{name}{mark}", "pybind11")
+            cost = found.added(f"{name}{mark}", "plain")
             seconds = source[f"{name}{mark}"].seconds
             ratio = seconds / source["array_t"].seconds
             slow, large = MAX_TIME_RATIOS[mode][place], MAX_BYTES[mode][place]

@@ -26,6 +26,8 @@ function(dlbridge_define_compiled include_directory)
     target_compile_options(${library} PRIVATE
       $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-ffunction-sections;-fdata-sections>)
   endforeach()
+  # A unit of each target that links the library, as only this target is sure to find pybind11.
+  target_sources(dlbridge_python_compiled INTERFACE "${sources}/pybind11.cpp")
   target_link_options(dlbridge_compiled INTERFACE $<$<PLATFORM_ID:Linux>:LINKER:--gc-sections>)
 
   # CMake shows the targets of find_package(Python) to the directory of the call and those below it. So each

@@ -2,4 +2,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dlbridge/src/core.cpp>
 #include <dlbridge/src/devices.cpp>
+#include <dlbridge/src/pybind11.cpp>
 #include <dlbridge/src/python.cpp>

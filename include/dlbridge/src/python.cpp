@@ -61,10 +61,3 @@
 #include <dlbridge/python/tensor/detail/array_method.ipp>
 #include <dlbridge/python/tensor/detail/tensor_object.ipp>
 #include <dlbridge/python/tensor/tensor_type.ipp>
-
-#if __has_include(<pybind11/pybind11.h>)
-#include <dlbridge/python/pybind11/detail/bind.ipp>
-#include <dlbridge/python/pybind11/detail/private_names.ipp>
-#include <dlbridge/python/pybind11/detail/python_function.ipp>
-#include <dlbridge/python/pybind11/errors.ipp>
-#endif

@@ -1,5 +1,6 @@
 // read_stream, choose_stream: read stream= as Python callers pass it, and choose the stream of work
-// on a device. SPDX-License-Identifier: BSD-3-Clause
+// on a device.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>

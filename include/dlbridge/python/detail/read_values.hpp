@@ -1,5 +1,6 @@
 // read_integer, read_pair, text_in, read_version, read_copy: read integers, texts and simple
-// keywords that Python callers pass. SPDX-License-Identifier: BSD-3-Clause
+// keywords that Python callers pass.
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 #include <cstdint>
