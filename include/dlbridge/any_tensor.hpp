@@ -27,13 +27,14 @@ class any_tensor {
   explicit any_tensor(managed_tensor owned) noexcept : owned_(std::move(owned)) {}
 
   /// Whether this object owns a tensor.
-  /// The members view and dtype require one.
   explicit operator bool() const noexcept { return static_cast<bool>(owned_); }
+  /// @pre This object owns a tensor.
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return owned_.view(); }
   tensor_view view() const&& = delete;  // dangles: keep it in a variable
-  /// @throws error null_data (this object is empty), as the functions below.
+  /// @throws error null_data (this object is empty); also as() and visit().
   operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND { return owned_; }
   operator tensor_view() const&& = delete;  // dangles: keep it in a variable
+  /// @pre This object owns a tensor.
   dlbridge::dtype dtype() const noexcept { return owned_.view().dtype(); }
 
   /// A typed view of the tensor, valid as long as this object owns the tensor.
@@ -126,13 +127,13 @@ decltype(auto) visit(tensor_view const& view, Visitor&& visitor) {
   return detail::visit_types<void const>(view, visitor, List{});
 }
 /// The same for an any_tensor.
-/// @throws error null_data (the any_tensor is empty), or as the overload above.
+/// @throws error null_data (the any_tensor is empty), or as for a tensor_view.
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(any_tensor const& tensor, Visitor&& visitor) {
   return detail::visit_types<void const>(tensor_view(tensor), visitor, List{});
 }
 /// The same for writing: the function calls visitor(tensor_span<T>).
-/// @throws error read_only, or as the overloads above.
+/// @throws error read_only, or as for a const any_tensor.
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(any_tensor& tensor, Visitor&& visitor) {
   return detail::visit_types<void>(tensor_view(tensor), visitor, List{});
