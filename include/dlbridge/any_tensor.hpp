@@ -27,13 +27,14 @@ class any_tensor {
   explicit any_tensor(managed_tensor owned) noexcept : owned_(std::move(owned)) {}
 
   /// Whether this object owns a tensor.
-  /// The members view and dtype require one.
   explicit operator bool() const noexcept { return static_cast<bool>(owned_); }
+  /// @pre This object owns a tensor.
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return owned_.view(); }
   tensor_view view() const&& = delete;  // dangles: keep it in a variable
-  /// @throws error null_data (this object is empty), as the functions below.
+  /// @throws error null_data (this object is empty); also as() and visit().
   operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND { return owned_; }
   operator tensor_view() const&& = delete;  // dangles: keep it in a variable
+  /// @pre This object owns a tensor.
   dlbridge::dtype dtype() const noexcept { return owned_.view().dtype(); }
 
   /// A typed view of the tensor, valid as long as this object owns the tensor.
@@ -60,58 +61,6 @@ using arithmetic_types =
     types<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
           std::uint32_t, std::uint64_t, float, double>;
 
-namespace detail {
-[[noreturn]] DLBRIDGE_COLD void raise_unlisted(tensor_view const& view, dtype const* listed,
-                                               std::size_t count);
-
-// The argument of a visitor: Access is void for writable elements, void const for read-only ones.
-template <class Access, class T>
-using visited_span = tensor_span<std::conditional_t<std::is_const_v<Access>, T const, T>>;
-
-// Calls the visitor. The list contains the dtype of the view, so the last type is not compared.
-template <class Access, class Visitor, class First, class... Rest>
-decltype(auto) call_visitor(tensor_view const& view, Visitor& visitor, types<First, Rest...>) {
-  if constexpr (sizeof...(Rest) > 0) {
-    if (view.dtype() != dtype_of<First>()) {
-      return call_visitor<Access>(view, visitor, types<Rest...>{});
-    }
-  }
-  return visitor(visited_span<Access, First>(view));
-}
-
-template <class Access, class Visitor, class First, class... Rest>
-decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<First, Rest...> list) {
-  constexpr bool takes_each = std::is_invocable_v<Visitor&, visited_span<Access, First>> &&
-                              (std::is_invocable_v<Visitor&, visited_span<Access, Rest>> && ...);
-  static_assert(takes_each,
-                "dlbridge: visit calls the visitor with a tensor_span of each element type. Take "
-                "it as auto, [](auto span) { ... }, or list the types, visit<types<float, "
-                "double>>(...)");
-  if constexpr (takes_each) {
-    using result = std::invoke_result_t<Visitor&, visited_span<Access, First>>;
-    constexpr bool is_same =
-        (std::is_same_v<result, std::invoke_result_t<Visitor&, visited_span<Access, Rest>>> && ...);
-    static_assert(
-        is_same,
-        "dlbridge: a visitor returns the same type for every element type. Convert the "
-        "result in the visitor, static_cast<double>(...), or return nothing and store it");
-    constexpr dtype listed[] = {dtype_of<First>(), dtype_of<Rest>()...};
-    bool is_listed = false;
-    for (dtype const each : listed) {
-      is_listed = is_listed || each == view.dtype();
-    }
-    if (!is_listed) {
-      raise_unlisted(view, listed, sizeof...(Rest) + 1);
-    }
-    if constexpr (is_same) {
-      return call_visitor<Access>(view, visitor, list);
-    } else {
-      return call_visitor<Access>(view, visitor, types<First>{});  // only the assertion is printed
-    }
-  }
-}
-}  // namespace detail
-
 /// Calls a function with a typed view of a tensor whose element type is known at run time only.
 ///
 /// @tparam List The element types to support, as types<...>.
@@ -122,24 +71,23 @@ decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<Firs
 /// @throws error dtype_mismatch (List has no type with the dtype of the tensor), device_mismatch
 ///   (the CPU cannot access the memory), misaligned.
 template <class List = arithmetic_types, class Visitor>
-decltype(auto) visit(tensor_view const& view, Visitor&& visitor) {
-  return detail::visit_types<void const>(view, visitor, List{});
-}
+decltype(auto) visit(tensor_view const& view, Visitor&& visitor);
 /// The same for an any_tensor.
-/// @throws error null_data (the any_tensor is empty), or as the overload above.
+/// @throws error null_data (the any_tensor is empty), or as for a tensor_view.
 template <class List = arithmetic_types, class Visitor>
-decltype(auto) visit(any_tensor const& tensor, Visitor&& visitor) {
-  return detail::visit_types<void const>(tensor_view(tensor), visitor, List{});
-}
+decltype(auto) visit(any_tensor const& tensor, Visitor&& visitor);
 /// The same for writing: the function calls visitor(tensor_span<T>).
-/// @throws error read_only, or as the overloads above.
+/// @throws error read_only, or as for a const any_tensor.
 template <class List = arithmetic_types, class Visitor>
-decltype(auto) visit(any_tensor& tensor, Visitor&& visitor) {
-  return detail::visit_types<void>(tensor_view(tensor), visitor, List{});
-}
+decltype(auto) visit(any_tensor& tensor, Visitor&& visitor);
 
+namespace detail {
+template <class Access, class Visitor, class First, class... Rest>
+decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<First, Rest...> list);
+}  // namespace detail
 DLBRIDGE_END_NAMESPACE
 
+#include <dlbridge/any_tensor.inl>
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/any_tensor.ipp>
 #endif

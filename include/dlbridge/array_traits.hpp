@@ -50,11 +50,7 @@ class dims {
   template <class Integer>
   static dims from(Integer const* values, std::size_t count) noexcept;
   dims(dims const& other) noexcept : size_(other.size_) { copy_from(other); }
-  dims& operator=(dims const& other) noexcept {
-    size_ = other.size_;
-    copy_from(other);
-    return *this;
-  }
+  dims& operator=(dims const& other) noexcept;
 
   int size() const noexcept { return size_; }
   std::int64_t operator[](int i) const noexcept { return value_[i]; }
@@ -136,50 +132,17 @@ struct array_traits {
   static description describe(T&) noexcept;  // so that no further error follows
 };
 
-namespace detail {
-// Whether array_traits of the type has a describe that accepts a T.
-template <class T, class = void>
-constexpr bool can_describe = false;
-template <class T>
-constexpr bool can_describe<
-    T, std::void_t<decltype(array_traits<std::remove_cv_t<T>>::describe(std::declval<T&>()))>> =
-    true;
-}  // namespace detail
-
 /// The description of an array, by array_traits<T>::describe.
 /// @par Lifetime
 /// Valid until the array moves its elements or frees them.
 template <class T>
 description describe(T& array) noexcept;
 
-namespace detail {
-template <class T, class = void>
-constexpr bool has_prepare = false;
-template <class T>
-constexpr bool has_prepare<
-    T, std::void_t<decltype(array_traits<std::remove_cv_t<T>>::prepare(std::declval<T&>()))>> =
-    true;
-}  // namespace detail
-
 /// Prepares an array for an export, by array_traits<T>::prepare if it exists.
 ///
 /// @throws as array_traits<T>::prepare.
 template <class T>
 void prepare([[maybe_unused]] T& array);
-
-namespace detail {
-template <class T, class = void>
-constexpr bool borrows = false;
-template <class T>
-constexpr bool borrows<T, std::void_t<decltype(array_traits<T>::borrows)>> =
-    array_traits<T>::borrows;
-
-template <class T, class = void>
-constexpr bool has_stream = false;
-template <class T>
-constexpr bool has_stream<
-    T, std::void_t<decltype(array_traits<std::remove_cv_t<T>>::stream(std::declval<T&>()))>> = true;
-}  // namespace detail
 
 /// The stream that orders work on the elements of an array.
 ///
@@ -188,25 +151,6 @@ constexpr bool has_stream<
 /// @return array_traits<T>::stream(array) if it exists, otherwise the default stream of the device.
 template <class T>
 stream_ref ready_on(T& array, device where) noexcept;
-
-namespace detail {
-// A std::variant, without the header that declares it.
-template <class T, class = void>
-constexpr bool is_variant = false;
-template <class T>
-constexpr bool
-    is_variant<T, std::void_t<decltype(std::declval<T const&>().valueless_by_exception())>> = true;
-
-// Whether array_traits<T> has adopt.
-template <class T, class = void>
-constexpr bool can_adopt = false;
-template <class T>
-constexpr bool
-    can_adopt<T, std::void_t<decltype(array_traits<T>::adopt(std::declval<managed_tensor>()))>> =
-        true;
-
-inline managed_tensor const& require_owner(managed_tensor const& owner);  // managed_tensor.hpp
-}  // namespace detail
 
 /// Constructs a T from a tensor, by array_traits<T>::adopt.
 ///
@@ -223,6 +167,41 @@ template <class T, class Owner,
           class = std::enable_if_t<!std::is_same_v<std::remove_const_t<Owner>, managed_tensor>>>
 T adopt_as(Owner&&);
 
+namespace detail {
+template <class T, class = void>
+constexpr bool has_prepare = false;
+template <class T>
+constexpr bool has_prepare<
+    T, std::void_t<decltype(array_traits<std::remove_cv_t<T>>::prepare(std::declval<T&>()))>> =
+    true;
+
+template <class T, class = void>
+constexpr bool borrows = false;
+template <class T>
+constexpr bool borrows<T, std::void_t<decltype(array_traits<T>::borrows)>> =
+    array_traits<T>::borrows;
+
+template <class T, class = void>
+constexpr bool has_stream = false;
+template <class T>
+constexpr bool has_stream<
+    T, std::void_t<decltype(array_traits<std::remove_cv_t<T>>::stream(std::declval<T&>()))>> = true;
+
+// A std::variant, without the header that declares it.
+template <class T, class = void>
+constexpr bool is_variant = false;
+template <class T>
+constexpr bool
+    is_variant<T, std::void_t<decltype(std::declval<T const&>().valueless_by_exception())>> = true;
+
+// Whether array_traits<T> has adopt.
+template <class T, class = void>
+constexpr bool can_adopt = false;
+template <class T>
+constexpr bool
+    can_adopt<T, std::void_t<decltype(array_traits<T>::adopt(std::declval<managed_tensor>()))>> =
+        true;
+}  // namespace detail
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/array_traits.inl>

@@ -30,6 +30,12 @@ dims dims::from(Integer const* values, std::size_t count) noexcept {
   return copy;
 }
 
+inline dims& dims::operator=(dims const& other) noexcept {
+  size_ = other.size_;
+  copy_from(other);
+  return *this;
+}
+
 template <class T>
 description description::of(T* data, dims const& shape, dims const& strides) noexcept {
   static_assert(!std::is_void_v<T>,
@@ -44,6 +50,18 @@ description description::of(T* data, dims const& shape, dims const& strides) noe
   d.flags = std::is_const_v<T> ? flag_read_only : 0;
   return d;
 }
+
+namespace detail {
+// Whether array_traits of the type has a describe that accepts a T.
+template <class T, class = void>
+constexpr bool can_describe = false;
+template <class T>
+constexpr bool can_describe<
+    T, std::void_t<decltype(array_traits<std::remove_cv_t<T>>::describe(std::declval<T&>()))>> =
+    true;
+
+inline managed_tensor const& require_owner(managed_tensor const& owner);  // managed_tensor.hpp
+}  // namespace detail
 
 template <class T>
 description describe(T& array) noexcept {

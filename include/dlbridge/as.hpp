@@ -116,6 +116,8 @@ template <class T>
 auto as(tensor_view const& view) {
   return view_traits<T>::view(view);
 }
+template <class T>
+T as(managed_tensor const&&) = delete;  // dangles: keep it in a variable
 
 #if defined(__cpp_lib_span)
 /// Converts a view of a row-major tensor of any rank to a std::span of all its elements, without a
@@ -130,12 +132,7 @@ auto as(tensor_view const& view) {
 /// @par Lifetime
 /// The span is valid as long as the tensor of the view.
 template <class T>
-std::span<T> as_span(tensor_view const& view) {
-  requirement need = detail::requirement_of<T>(requirement::any_rank, nullptr);
-  need.order = layout::row_major;
-  require_view(view, need);
-  return {detail::elements_of<T>(view), static_cast<std::size_t>(view.count())};
-}
+std::span<T> as_span(tensor_view const& view);
 template <class T>
 void as_span(managed_tensor const&&) = delete;  // dangles: keep it in a variable
 #else
@@ -144,10 +141,6 @@ void as_span(tensor_view const&) {
   static_assert(sizeof(T) == 0, "dlbridge: as_span requires std::span, which C++20 has");
 }
 #endif
-
-// A view of a temporary owner would dangle.
-template <class T>
-T as(managed_tensor const&&) = delete;  // dangles: keep it in a variable
 
 DLBRIDGE_END_NAMESPACE
 

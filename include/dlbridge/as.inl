@@ -130,4 +130,15 @@ Mdspan as_mdspan(tensor_view const& view, std::index_sequence<Is...>) {
   }
 }
 }  // namespace detail
+
+#if defined(__cpp_lib_span)
+template <class T>
+std::span<T> as_span(tensor_view const& view) {
+  requirement need = detail::requirement_of<T>(requirement::any_rank, nullptr);
+  need.order = layout::row_major;
+  require_view(view, need);
+  return {detail::elements_of<T>(view), static_cast<std::size_t>(view.count())};
+}
+#endif
+
 DLBRIDGE_END_NAMESPACE

@@ -4,10 +4,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
@@ -31,40 +28,6 @@ struct no_owner {};
 /// Valid as long as the elements of the view. The description copies shape and strides.
 description describe_view(tensor_view const& view) noexcept;
 
-/// build accepts a managed tensor as the array of another managed tensor.
-template <>
-struct array_traits<managed_tensor> {
-  static description describe(managed_tensor& m) noexcept;
-  static managed_tensor adopt(managed_tensor&& m) noexcept { return std::move(m); }
-};
-
-namespace detail {
-// Throws if the legacy struct, which has no flags, cannot describe the tensor: read-only memory
-// under read_only_policy::refuse, and padded sub-byte elements.
-void require_legacy(dtype type, std::uint64_t flags, read_only_policy policy);
-
-// Throws if an array has more dimensions than a tensor can have.
-inline void require_rank(int rank);
-
-// Whether T is a view by its type: it frees nothing, and a const one gives a pointer to write to.
-template <class T, class = void>
-constexpr bool is_view_type = false;
-template <class T>
-constexpr bool is_view_type<T, std::void_t<decltype(std::declval<T const&>().data())>> = [] {
-  using element = std::remove_pointer_t<decltype(std::declval<T const&>().data())>;
-  if constexpr (std::is_trivially_destructible_v<T> && !std::is_const_v<element>) {
-    return !borrows<T>;  // not of other types, so that a missing array_traits is reported once
-  } else {
-    return false;
-  }
-}();
-template <class T>
-constexpr bool is_view_type<std::shared_ptr<T>> = is_view_type<std::remove_const_t<T>>;
-
-// Throws unless elements are in the object that owns them, or outside, as required.
-void require_elements(bool inside, void const* owner, std::size_t bytes, void const* elements);
-}  // namespace detail
-
 /// Creates a managed tensor that owns an array.
 ///
 /// @param owner The array, of any type with array_traits; pass it with std::move.
@@ -84,20 +47,6 @@ void require_elements(bool inside, void const* owner, std::size_t bytes, void co
 template <class Owner>
 [[nodiscard]] managed_tensor build(Owner&& owner, struct_kind kind = struct_kind::versioned,
                                    read_only_policy policy = read_only_policy::refuse);
-
-namespace detail {
-// Whether T is a function without a result: a deleter, which its destructor does not call.
-template <class T, bool = std::is_invocable_v<T&>>
-constexpr bool is_deleter = false;
-template <class T>
-constexpr bool is_deleter<T, true> = std::is_void_v<std::invoke_result_t<T&>>;
-
-// Whether the destructor of T can free memory. That of a pointer, a view or a reference does not.
-template <class T>
-constexpr bool can_free = !std::is_trivially_destructible_v<T> && !is_deleter<T>;
-template <class T>
-constexpr bool can_free<std::weak_ptr<T>> = false;
-}  // namespace detail
 
 /// Creates a managed tensor on memory that an owner of any type keeps alive.
 ///
@@ -138,6 +87,21 @@ managed_tensor to_versioned(managed_tensor&& m);
 /// The result owns the memory. After an error the caller still owns m.
 managed_tensor to_legacy(managed_tensor&& m, read_only_policy policy = read_only_policy::refuse);
 
+/// build accepts a managed tensor as the array of another managed tensor.
+template <>
+struct array_traits<managed_tensor> {
+  static description describe(managed_tensor& m) noexcept;
+  static managed_tensor adopt(managed_tensor&& m) noexcept { return std::move(m); }
+};
+
+namespace detail {
+// Throws if the legacy struct, which has no flags, cannot describe the tensor: read-only memory
+// under read_only_policy::refuse, and padded sub-byte elements.
+void require_legacy(dtype type, std::uint64_t flags, read_only_policy policy);
+
+// Throws if an array has more dimensions than a tensor can have.
+inline void require_rank(int rank);
+}  // namespace detail
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/build.inl>

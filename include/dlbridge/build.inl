@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+
 #include <dlbridge/build.hpp>
 #include <dlbridge/detail/describe_block.hpp>
 #include <dlbridge/detail/owned_block.hpp>
@@ -50,6 +54,36 @@ managed_tensor build_as(Owner&& owner, description const& first, Describe descri
     return managed_tensor();
   }
 }
+
+// Whether T is a view by its type: it frees nothing, and a const one gives a pointer to write to.
+template <class T, class = void>
+constexpr bool is_view_type = false;
+template <class T>
+constexpr bool is_view_type<T, std::void_t<decltype(std::declval<T const&>().data())>> = [] {
+  using element = std::remove_pointer_t<decltype(std::declval<T const&>().data())>;
+  if constexpr (std::is_trivially_destructible_v<T> && !std::is_const_v<element>) {
+    return !borrows<T>;  // not of other types, so that a missing array_traits is reported once
+  } else {
+    return false;
+  }
+}();
+template <class T>
+constexpr bool is_view_type<std::shared_ptr<T>> = is_view_type<std::remove_const_t<T>>;
+
+// Throws unless elements are in the object that owns them, or outside, as required.
+void require_elements(bool inside, void const* owner, std::size_t bytes, void const* elements);
+
+// Whether T is a function without a result: a deleter, which its destructor does not call.
+template <class T, bool = std::is_invocable_v<T&>>
+constexpr bool is_deleter = false;
+template <class T>
+constexpr bool is_deleter<T, true> = std::is_void_v<std::invoke_result_t<T&>>;
+
+// Whether the destructor of T can free memory. That of a pointer, a view or a reference does not.
+template <class T>
+constexpr bool can_free = !std::is_trivially_destructible_v<T> && !is_deleter<T>;
+template <class T>
+constexpr bool can_free<std::weak_ptr<T>> = false;
 }  // namespace detail
 
 template <class Owner>

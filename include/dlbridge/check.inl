@@ -16,6 +16,7 @@ bool agrees_with_name(std::int64_t const* shape, std::int64_t const* wanted, int
 
 bool has_alignment_slow(tensor_view const& view, std::size_t alignment) noexcept;
 
+static_assert(sizeof(dtype) == 4);
 // Compares all fields by one instruction. The operator == of dtype, which also works at compile
 // time, takes six. The fields of `wanted`, as a rule constants, are named so that they stay
 // constants.

@@ -11,19 +11,6 @@
 #include <dlbridge/tensor_view.hpp>
 
 DLBRIDGE_BEGIN_NAMESPACE
-namespace detail {
-// Whether the address ranges from the lowest to the highest element intersect.
-bool may_overlap(tensor_view const& a, tensor_view const& b) noexcept;
-
-// Throws if the destination cannot receive the elements of source, or is not on a device of the
-// filter.
-void require_destination(tensor_view const& source, tensor_view const& destination,
-                         device_filter where);
-
-// Copies between tensors that do not overlap.
-void copy_disjoint(tensor_view const& source, tensor_view const& destination,
-                   copy_method const& method = copy_method::best()) noexcept;
-}  // namespace detail
 
 /// Copies a tensor to new host memory.
 ///
@@ -57,9 +44,19 @@ void copy_disjoint(tensor_view const& source, tensor_view const& destination,
 /// As copy_of, for both tensors.
 void copy(tensor_view const& source, tensor_view const& destination);
 
-managed_tensor copy_of(tensor_view const& source, layout order, struct_kind kind,
-                       host_allocator const& memory);
+namespace detail {
+// Whether the address ranges from the lowest to the highest element intersect.
+bool may_overlap(tensor_view const& a, tensor_view const& b) noexcept;
 
+// Throws if the destination cannot receive the elements of source, or is not on a device of the
+// filter.
+void require_destination(tensor_view const& source, tensor_view const& destination,
+                         device_filter where);
+
+// Copies between tensors that do not overlap.
+void copy_disjoint(tensor_view const& source, tensor_view const& destination,
+                   copy_method const& method = copy_method::best()) noexcept;
+}  // namespace detail
 DLBRIDGE_END_NAMESPACE
 
 #if DLBRIDGE_HEADER_ONLY

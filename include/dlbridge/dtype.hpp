@@ -115,7 +115,8 @@ DLBRIDGE_COLD dtype_text name_of(dtype t) noexcept;
 /// @return Whether the name is valid.
 bool try_parse_dtype(char const* name, dtype& out) noexcept;
 
-/// The dtype of the C++ type T. Specialise it for your own element types:
+/// The dtype of the C++ type T: bool, integers, float, double and std::byte have one. Specialise it
+/// for your own element types:
 ///
 /// @code
 /// template <> struct dlbridge::dtype_traits<my_half> {
@@ -136,43 +137,11 @@ struct dtype_traits {
       "dlbridge::dtype_traits<T>, or include the header of <dlbridge/types/> that defines it");
   static constexpr dtype value{kDLUInt, 8, sizeof(T)};  // so that no further error follows
 };
-template <>
-struct dtype_traits<bool> {
-  static_assert(sizeof(bool) == 1, "dlbridge: a bool of DLPack has one byte");
-  static constexpr dtype value{kDLBool, 8};
-};
-template <class T>
-struct dtype_traits<T, std::enable_if_t<std::is_integral_v<T>>> {
-  static constexpr dtype value{std::is_signed_v<T> ? kDLInt : kDLUInt, sizeof(T) * 8};
-};
-template <>
-struct dtype_traits<float> {
-  static constexpr dtype value{kDLFloat, 32};
-};
-template <>
-struct dtype_traits<double> {
-  static constexpr dtype value{kDLFloat, 64};
-};
-template <>
-struct dtype_traits<std::byte> {
-  static constexpr dtype value{kDLUInt, 8};
-};
 
 /// The dtype of the C++ type T or T const. Builders write this dtype to the struct, and typed views
 /// compare the dtype of a tensor with it.
 template <class T>
 constexpr dtype dtype_of() noexcept;
-
-// The table uses integers, because an older dlpack.h lacks the enumerators of newer codes. Where
-// dlpack.h defines the enumerators, they must agree with the table.
-static_assert(kDLInt == 0 && kDLUInt == 1 && kDLFloat == 2 && kDLOpaqueHandle == 3 &&
-              kDLBfloat == 4 && kDLComplex == 5 && kDLBool == 6);
-#if DLBRIDGE_DLPACK_AT_LEAST(1)
-static_assert(kDLFloat8_e3m4 == 7 && kDLFloat8_e4m3 == 8 && kDLFloat8_e4m3b11fnuz == 9 &&
-              kDLFloat8_e4m3fn == 10 && kDLFloat8_e4m3fnuz == 11 && kDLFloat8_e5m2 == 12 &&
-              kDLFloat8_e5m2fnuz == 13 && kDLFloat8_e8m0fnu == 14 && kDLFloat6_e2m3fn == 15 &&
-              kDLFloat6_e3m2fn == 16 && kDLFloat4_e2m1fn == 17);
-#endif
 
 namespace detail {
 template <int Bits, class Of8, class Of16, class Of32, class Of64>

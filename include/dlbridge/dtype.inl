@@ -2,9 +2,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
+#include <type_traits>
+
 #include <dlbridge/dtype.hpp>
 
 DLBRIDGE_BEGIN_NAMESPACE
+
+// dtype_rows uses integers, because an older dlpack.h lacks the enumerators of newer codes. Where
+// dlpack.h defines the enumerators, they must agree with the table.
+static_assert(kDLInt == 0 && kDLUInt == 1 && kDLFloat == 2 && kDLOpaqueHandle == 3 &&
+              kDLBfloat == 4 && kDLComplex == 5 && kDLBool == 6);
+#if DLBRIDGE_DLPACK_AT_LEAST(1)
+static_assert(kDLFloat8_e3m4 == 7 && kDLFloat8_e4m3 == 8 && kDLFloat8_e4m3b11fnuz == 9 &&
+              kDLFloat8_e4m3fn == 10 && kDLFloat8_e4m3fnuz == 11 && kDLFloat8_e5m2 == 12 &&
+              kDLFloat8_e5m2fnuz == 13 && kDLFloat8_e8m0fnu == 14 && kDLFloat6_e2m3fn == 15 &&
+              kDLFloat6_e3m2fn == 16 && kDLFloat4_e2m1fn == 17);
+#endif
+
+template <>
+struct dtype_traits<bool> {
+  static_assert(sizeof(bool) == 1, "dlbridge: a bool of DLPack has one byte");
+  static constexpr dtype value{kDLBool, 8};
+};
+template <class T>
+struct dtype_traits<T, std::enable_if_t<std::is_integral_v<T>>> {
+  static constexpr dtype value{std::is_signed_v<T> ? kDLInt : kDLUInt, sizeof(T) * 8};
+};
+template <>
+struct dtype_traits<float> {
+  static constexpr dtype value{kDLFloat, 32};
+};
+template <>
+struct dtype_traits<double> {
+  static constexpr dtype value{kDLFloat, 64};
+};
+template <>
+struct dtype_traits<std::byte> {
+  static constexpr dtype value{kDLUInt, 8};
+};
 
 template <class Text>
 constexpr Text& append_name(Text& text, dtype t) noexcept {

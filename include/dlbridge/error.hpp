@@ -91,18 +91,6 @@ DLBRIDGE_LOCAL inline constexpr errc_row errc_rows[] = {
 };
 constexpr std::size_t errc_count = sizeof(errc_rows) / sizeof(errc_rows[0]);
 
-namespace detail {
-constexpr bool errc_rows_are_in_order() noexcept {
-  for (std::size_t i = 0; i < errc_count; ++i) {
-    if (errc_rows[i].code != static_cast<errc>(i)) {
-      return false;
-    }
-  }
-  return true;
-}
-static_assert(errc_rows_are_in_order(), "errc_rows has one row for each errc, in the same order");
-}  // namespace detail
-
 /// The row of a reason.
 constexpr errc_row const& row(errc code) noexcept {
   return errc_rows[static_cast<std::size_t>(code)];
@@ -134,7 +122,8 @@ class bounded_text {
   std::size_t size() const noexcept { return head_.size; }
   bool empty() const noexcept { return head_.size == 0; }
 
-  // Inlined, so that compilers compute the length of a literal.
+  /// Appends a text or a number in decimal. Inlined, so that compilers compute the length of a
+  /// literal.
   DLBRIDGE_INLINE bounded_text& append(char const* text) noexcept {
     return append(text, std::strlen(text));
   }

@@ -6,6 +6,16 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
+constexpr bool errc_rows_are_in_order() noexcept {
+  for (std::size_t i = 0; i < errc_count; ++i) {
+    if (errc_rows[i].code != static_cast<errc>(i)) {
+      return false;
+    }
+  }
+  return true;
+}
+static_assert(errc_rows_are_in_order(), "errc_rows has one row for each errc, in the same order");
+
 // Not cold, as compilers copy by slow instructions in cold code.
 void append_text(text_head& head, char const* text, std::size_t length) noexcept;
 

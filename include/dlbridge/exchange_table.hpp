@@ -38,8 +38,8 @@ class exchange_table {
   /// The table, or null.
   DLPackExchangeAPI const* get() const noexcept { return api_; }
 
-  // Whether the table, which must exist, has the function. Some libraries leave out functions that
-  // dlpack.h declares mandatory (spec 5.2).
+  /// Whether the table, which must exist, has the function. Some libraries leave out functions that
+  /// dlpack.h declares mandatory (spec 5.2).
   bool can_lend() const noexcept { return api_->dltensor_from_py_object_no_sync != nullptr; }
   bool can_export() const noexcept {
     return api_->managed_tensor_from_py_object_no_sync != nullptr;

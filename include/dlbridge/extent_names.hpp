@@ -11,15 +11,6 @@
 #include <dlbridge/tensor_view.hpp>
 
 DLBRIDGE_BEGIN_NAMESPACE
-namespace detail {
-constexpr bool has_names(requirement const& need) noexcept {
-  bool result = false;
-  for (int i = 0; i < need.rank; ++i) {
-    result = result || name_of_extent(need.extents[i]) != '\0';
-  }
-  return result;
-}
-}  // namespace detail
 
 /// The extents that the tensors of one call have under each name.
 class extent_names {
@@ -42,18 +33,19 @@ class extent_names {
   int size_ = 0;
 };
 
-namespace detail {
-// "expected float32[n] on cpu, with n = 4 as in <where>; got float32[5] on cpu: extents differ"
-DLBRIDGE_COLD report disagreement(tensor_view const& view, requirement const& need,
-                                  extent_names::entry const& with, char const* where) noexcept;
-}  // namespace detail
-
 /// Checks that extents of the same name agree among tensors: require_agreement(x, y).
 /// @param tensors objects of tensor_span, tensor or argument, of which some have extents named<...>
 /// @throws error extent_mismatch
 template <class... Tensors>
 void require_agreement(Tensors const&... tensors);
 
+namespace detail {
+constexpr bool has_names(requirement const& need) noexcept;
+
+// "expected float32[n] on cpu, with n = 4 as in <where>; got float32[5] on cpu: extents differ"
+DLBRIDGE_COLD report disagreement(tensor_view const& view, requirement const& need,
+                                  extent_names::entry const& with, char const* where) noexcept;
+}  // namespace detail
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/extent_names.inl>

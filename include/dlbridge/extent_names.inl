@@ -6,6 +6,14 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
+constexpr bool has_names(requirement const& need) noexcept {
+  bool result = false;
+  for (int i = 0; i < need.rank; ++i) {
+    result = result || name_of_extent(need.extents[i]) != '\0';
+  }
+  return result;
+}
+
 template <class Tensor>
 void require_names(extent_names& names, Tensor const& tensor, int position) {
   constexpr requirement need = Tensor::required();

@@ -8,26 +8,13 @@
 
 #include <dlbridge/abi.hpp>
 
+DLBRIDGE_BEGIN_NAMESPACE
+
 // Preconditions of every function: rank is at most max_rank, extents are not negative, and strides
 // count elements (spec 1.7). Null strides mean row-major. The functions ignore the strides of
 // dimensions of extent 1 and of empty tensors, which have no meaning, and read neither shape nor
 // strides at rank 0. The element count and the reach may overflow only in functions whose name
 // begins with try_.
-DLBRIDGE_BEGIN_NAMESPACE
-namespace detail {
-// try_multiply and try_add for compilers without overflow builtins. The functions write out only if
-// the result fits.
-bool try_multiply_portable(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept;
-
-// Keeps a loop over the few dimensions of a tensor as it is. GCC replaces a copy by `rep movs`,
-// which takes longer to start than to copy the numbers of eight dimensions, and it vectorizes other
-// loops.
-DLBRIDGE_INLINE void keep_loop() noexcept;
-
-// Copies the extents or the strides of a tensor.
-template <class Integer>
-DLBRIDGE_INLINE void copy_extents(Integer const* from, int count, std::int64_t* to) noexcept;
-}  // namespace detail
 
 /// Computes out = a * b.
 /// @return Whether the result fits; if not, the value of out is unspecified.
@@ -49,15 +36,6 @@ bool try_count(int rank, std::int64_t const* shape, std::int64_t& out) noexcept;
 /// @pre The number fits 64 bits, as in every tensor that check_tensor accepts.
 inline std::int64_t count_of(int rank, std::int64_t const* shape) noexcept;
 
-namespace detail {
-// The stride of the next slower dimension, never 0. It equals step if the dimension is empty or if
-// the product overflows, which only happens in empty tensors.
-inline std::int64_t step_over(std::int64_t step, std::int64_t extent) noexcept {
-  std::int64_t next = 0;
-  return extent > 0 && try_multiply(step, extent, next) ? next : step;
-}
-}  // namespace detail
-
 /// The stride, in elements, of dimension i of a row-major tensor.
 std::int64_t row_major_stride(int rank, std::int64_t const* shape, int i) noexcept;
 
@@ -67,37 +45,12 @@ inline void fill_row_major(int rank, std::int64_t const* shape, std::int64_t* st
 /// Writes the strides of a column-major tensor; all of them are above 0.
 void fill_column_major(int rank, std::int64_t const* shape, std::int64_t* strides) noexcept;
 
-namespace detail {
-// Whether the elements have no gaps when dimension `first` is the fastest, `first + step` the next
-// slower one, and so on.
-DLBRIDGE_ALIGNED inline bool is_compact_along(int rank, int first, int step,
-                                              std::int64_t const* shape,
-                                              std::int64_t const* strides) noexcept;
-}  // namespace detail
-
 /// Whether the elements are compact with the last dimension fastest (C order, layout_right).
-inline bool is_row_major(int rank, std::int64_t const* shape,
-                         std::int64_t const* strides) noexcept {
-  return strides == nullptr || detail::is_compact_along(rank, rank - 1, -1, shape, strides);
-}
-
-namespace detail {
-inline int dimensions_above_one(int rank, std::int64_t const* shape) noexcept;
-}  // namespace detail
+inline bool is_row_major(int rank, std::int64_t const* shape, std::int64_t const* strides) noexcept;
 
 /// Whether the elements are compact with the first dimension fastest (Fortran order, layout_left).
 inline bool is_column_major(int rank, std::int64_t const* shape,
-                            std::int64_t const* strides) noexcept {
-  return strides == nullptr ? detail::dimensions_above_one(rank, shape) <= 1
-                            : detail::is_compact_along(rank, 0, 1, shape, strides);
-}
-
-namespace detail {
-// Writes the indices of the dimensions whose extent is above 1 to order, sorted by the absolute
-// value of their stride. Returns their number, or -1 for an empty tensor.
-int sort_by_step(int rank, std::int64_t const* shape, std::int64_t const* strides,
-                 int* order) noexcept;
-}  // namespace detail
+                            std::int64_t const* strides) noexcept;
 
 /// Whether the elements fill one block without gaps, in any order of the dimensions, with no
 /// negative stride.
@@ -119,6 +72,37 @@ bool try_reach(int rank, std::int64_t const* shape, std::int64_t const* strides,
 /// that never overlap.
 bool has_alias(int rank, std::int64_t const* shape, std::int64_t const* strides) noexcept;
 
+namespace detail {
+// try_multiply for compilers without overflow builtins. The function writes out only if the result
+// fits.
+bool try_multiply_portable(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept;
+
+// Keeps a loop over the few dimensions of a tensor as it is. GCC replaces a copy by `rep movs`,
+// which takes longer to start than to copy the numbers of eight dimensions, and it vectorizes other
+// loops.
+DLBRIDGE_INLINE void keep_loop() noexcept;
+
+// Copies the extents or the strides of a tensor.
+template <class Integer>
+DLBRIDGE_INLINE void copy_extents(Integer const* from, int count, std::int64_t* to) noexcept;
+
+// The stride of the next slower dimension, never 0. It equals step if the dimension is empty or if
+// the product overflows, which only happens in empty tensors.
+inline std::int64_t step_over(std::int64_t step, std::int64_t extent) noexcept;
+
+// Whether the elements have no gaps when dimension `first` is the fastest, `first + step` the next
+// slower one, and so on.
+DLBRIDGE_ALIGNED inline bool is_compact_along(int rank, int first, int step,
+                                              std::int64_t const* shape,
+                                              std::int64_t const* strides) noexcept;
+
+inline int dimensions_above_one(int rank, std::int64_t const* shape) noexcept;
+
+// Writes the indices of the dimensions whose extent is above 1 to order, sorted by the absolute
+// value of their stride. Returns their number, or -1 for an empty tensor.
+int sort_by_step(int rank, std::int64_t const* shape, std::int64_t const* strides,
+                 int* order) noexcept;
+}  // namespace detail
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/layout.inl>

@@ -39,6 +39,13 @@ std::int64_t count_of(int rank, std::int64_t const* shape) noexcept {
   return static_cast<std::int64_t>(product);
 }
 
+namespace detail {
+std::int64_t step_over(std::int64_t step, std::int64_t extent) noexcept {
+  std::int64_t next = 0;
+  return extent > 0 && try_multiply(step, extent, next) ? next : step;
+}
+}  // namespace detail
+
 void fill_row_major(int rank, std::int64_t const* shape, std::int64_t* strides) noexcept {
   std::int64_t step = 1;
   for (int i = rank; i-- > 0;) {
@@ -83,4 +90,14 @@ int dimensions_above_one(int rank, std::int64_t const* shape) noexcept {
   return count;
 }
 }  // namespace detail
+
+bool is_row_major(int rank, std::int64_t const* shape, std::int64_t const* strides) noexcept {
+  return strides == nullptr || detail::is_compact_along(rank, rank - 1, -1, shape, strides);
+}
+
+bool is_column_major(int rank, std::int64_t const* shape, std::int64_t const* strides) noexcept {
+  return strides == nullptr ? detail::dimensions_above_one(rank, shape) <= 1
+                            : detail::is_compact_along(rank, 0, 1, shape, strides);
+}
+
 DLBRIDGE_END_NAMESPACE

@@ -28,11 +28,7 @@ class managed_tensor {
  public:
   managed_tensor() noexcept = default;
   managed_tensor(managed_tensor&& other) noexcept : bits_(std::exchange(other.bits_, 0)) {}
-  managed_tensor& operator=(managed_tensor&& other) noexcept {
-    managed_tensor old(std::move(other));
-    swap(old);
-    return *this;
-  }
+  managed_tensor& operator=(managed_tensor&& other) noexcept;
   template <class Managed, class = decltype(Managed::deleter)>
   managed_tensor(Managed*) = delete;  // managed_tensor::steal(raw) takes ownership, and validates
   managed_tensor(managed_tensor const&) = delete;
@@ -106,11 +102,7 @@ class managed_tensor {
   }
   /// The version of a versioned struct; 0.0 for a legacy struct, which has none.
   /// @pre The owner is not empty.
-  dlbridge::version version() const noexcept {
-    return (bits_ & legacy_bit) != 0 ? dlbridge::version{}
-                                     : dlbridge::version{versioned_at(bits_)->version.major,
-                                                         versioned_at(bits_)->version.minor};
-  }
+  dlbridge::version version() const noexcept;
 
   /// The view of the tensor.
   /// @pre The owner is not empty: test it, or use the conversion, which throws.
@@ -158,12 +150,9 @@ inline void swap(managed_tensor& a, managed_tensor& b) noexcept { a.swap(b); }
 
 namespace detail {
 DLBRIDGE_COLD report empty_owner() noexcept;
-// The owner, which is not empty.
+// Returns the owner; throws null_data if it is empty.
 inline managed_tensor const& require_owner(managed_tensor const& owner);
 }  // namespace detail
-
-inline managed_tensor::operator tensor_view() const& { return detail::require_owner(*this).view(); }
-
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/managed_tensor.inl>

@@ -9,6 +9,12 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 
+inline managed_tensor& managed_tensor::operator=(managed_tensor&& other) noexcept {
+  managed_tensor old(std::move(other));
+  swap(old);
+  return *this;
+}
+
 inline managed_tensor::~managed_tensor() {
   std::uintptr_t const bits = std::exchange(bits_, 0);  // the deleter may use this object
   if (bits != 0) {
@@ -53,6 +59,12 @@ inline void managed_tensor::reset() noexcept {
   }
 }
 
+inline dlbridge::version managed_tensor::version() const noexcept {
+  return (bits_ & legacy_bit) != 0 ? dlbridge::version{}
+                                   : dlbridge::version{versioned_at(bits_)->version.major,
+                                                       versioned_at(bits_)->version.minor};
+}
+
 template <class Managed>
 void managed_tensor::call_deleter(Managed* raw) noexcept {
   using c_function = void (*)(Managed*) noexcept;
@@ -89,4 +101,7 @@ managed_tensor const& require_owner(managed_tensor const& owner) {
   return owner;
 }
 }  // namespace detail
+
+inline managed_tensor::operator tensor_view() const& { return detail::require_owner(*this).view(); }
+
 DLBRIDGE_END_NAMESPACE

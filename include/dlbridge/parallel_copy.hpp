@@ -19,37 +19,6 @@ DLBRIDGE_BEGIN_NAMESPACE
 /// in another thread.
 constexpr std::int64_t least_bytes_of_part = std::int64_t{512} << 10;
 
-namespace detail {
-// A division of the indices of one dimension into parts that write no byte in common. The first
-// index of each part is a multiple of `grain`.
-struct copy_division {
-  int parts = 1;
-  int dimension = 0;
-  std::int64_t extent = 0;
-  std::int64_t grain = 1;
-
-  std::int64_t grains() const noexcept { return extent / grain + (extent % grain != 0 ? 1 : 0); }
-  // The first index of a part; for part == parts, the extent.
-  std::int64_t first(int part) const noexcept;
-};
-
-// Divides a copy along the slowest dimension of the destination that is long enough for parts of
-// about equal size, or else along the longest one. Where elements are compact, a part begins at a
-// cache line of both tensors, so that no line is read or written in two threads. Packed elements
-// share bytes with their neighbours: there, parts begin at whole bytes.
-copy_division divide_copy(tensor_view const& source, tensor_view const& destination,
-                          int parts) noexcept;
-
-inline namespace DLBRIDGE_COPY_KERNELS {
-// The method for every part of a copy of `bytes` bytes. Its size decides whether the parts store
-// past the cache, because together they leave the cache as one copy would.
-copy_method method_of_parts(std::int64_t bytes) noexcept;
-}  // namespace DLBRIDGE_COPY_KERNELS
-
-// At most `parts`, and at most so many that none is shorter than least_bytes_of_part.
-int useful_parts(tensor_view const& source, int parts) noexcept;
-}  // namespace detail
-
 /// Copies all elements to an existing tensor, as copy(source, destination), in threads of the
 /// caller. dlbridge creates no thread.
 ///
@@ -95,9 +64,36 @@ managed_tensor copy_of(tensor_view const& source, int parts, Run&& run,
                        layout order = layout::row_major, struct_kind kind = struct_kind::versioned,
                        host_allocator const& memory = default_allocator());
 
-template <class Run>
-void copy(tensor_view const& source, tensor_view const& destination, int parts, Run&& run);
+namespace detail {
+// A division of the indices of one dimension into parts that write no byte in common. The first
+// index of each part is a multiple of `grain`.
+struct copy_division {
+  int parts = 1;
+  int dimension = 0;
+  std::int64_t extent = 0;
+  std::int64_t grain = 1;
 
+  std::int64_t grains() const noexcept { return extent / grain + (extent % grain != 0 ? 1 : 0); }
+  // The first index of a part; for part == parts, the extent.
+  std::int64_t first(int part) const noexcept;
+};
+
+// Divides a copy along the slowest dimension of the destination that is long enough for parts of
+// about equal size, or else along the longest one. Where elements are compact, a part begins at a
+// cache line of both tensors, so that no line is read or written in two threads. Packed elements
+// share bytes with their neighbours: there, parts begin at whole bytes.
+copy_division divide_copy(tensor_view const& source, tensor_view const& destination,
+                          int parts) noexcept;
+
+inline namespace DLBRIDGE_COPY_KERNELS {
+// The method for every part of a copy of `bytes` bytes. Its size decides whether the parts store
+// past the cache, because together they leave the cache as one copy would.
+copy_method method_of_parts(std::int64_t bytes) noexcept;
+}  // namespace DLBRIDGE_COPY_KERNELS
+
+// At most `parts`, and at most so many that none is shorter than least_bytes_of_part.
+int useful_parts(tensor_view const& source, int parts) noexcept;
+}  // namespace detail
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/parallel_copy.inl>

@@ -22,16 +22,6 @@ DLBRIDGE_LOCAL inline constexpr std::int64_t dynamic_extent = -1;
 template <char Name>
 constexpr std::int64_t named = dynamic_extent - Name;
 
-namespace detail {
-constexpr bool is_letter(std::int64_t c) noexcept {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-// The name of a required extent, or '\0' for a fixed or dynamic one.
-constexpr char name_of_extent(std::int64_t extent) noexcept {
-  return is_letter(dynamic_extent - extent) ? static_cast<char>(dynamic_extent - extent) : '\0';
-}
-}  // namespace detail
-
 /// A requirement on the strides.
 enum class layout : std::uint8_t {
   strided,       ///< Any strides.
@@ -57,12 +47,7 @@ struct device_filter {
   constexpr device_filter(std::int32_t, Type) noexcept;
 
   /// Whether a tensor on the device meets the requirement.
-  DLBRIDGE_INLINE constexpr bool accepts(dlbridge::device where) const noexcept {
-    if (type == host) {
-      return is_host_accessible(where);
-    }
-    return type == anywhere || (type == where.type && (id == any_id || id == where.id));
-  }
+  DLBRIDGE_INLINE constexpr bool accepts(dlbridge::device where) const noexcept;
 };
 
 /// What a consumer requires of a tensor. The default accepts every tensor in memory that the CPU
@@ -86,31 +71,6 @@ struct requirement {
   constexpr bool any_type() const noexcept { return type.lanes == 0; }
 };
 
-namespace detail {
-// Whether each tensor that meets `known`, which has extents for its rank, meets `need`.
-constexpr bool implies(requirement const& known, requirement const& need) noexcept {
-  bool result =
-      known.type == need.type && known.alignment >= need.alignment &&
-      (known.writable || !need.writable) &&
-      (known.order == need.order || need.order == layout::strided ||
-       (known.order != layout::strided && need.order == layout::compact)) &&
-      (known.where.type == need.where.type || need.where.type == device_filter::anywhere) &&
-      (known.rank == need.rank || need.rank == requirement::any_rank);
-  for (int i = 0; result && i < need.rank; ++i) {
-    result = need.extents[i] == dynamic_extent || need.extents[i] == known.extents[i];
-  }
-  return result;
-}
-
-// Smaller alignments are as a rule those of the element types, and would lengthen every signature.
-constexpr std::size_t max_unstated_alignment = 64;
-
-template <class Text>
-constexpr void append_alignment(Text& text, std::uint64_t bytes) noexcept {
-  text.append(", aligned to ").append_unsigned(bytes).append(bytes == 1 ? " byte" : " bytes");
-}
-}  // namespace detail
-
 /// Appends a requirement in the form of messages and signatures: "uint8[*, n, 3] on cpu,
 /// writable".
 ///
@@ -122,6 +82,24 @@ constexpr void append_alignment(Text& text, std::uint64_t bytes) noexcept {
 template <class Text>
 constexpr Text& append_requirement(Text& text, requirement const& need, bool has_extents) noexcept;
 
+namespace detail {
+constexpr bool is_letter(std::int64_t c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+// The name of a required extent, or '\0' for a fixed or dynamic one.
+constexpr char name_of_extent(std::int64_t extent) noexcept {
+  return is_letter(dynamic_extent - extent) ? static_cast<char>(dynamic_extent - extent) : '\0';
+}
+
+// Whether each tensor that meets `known`, which has extents for its rank, meets `need`.
+constexpr bool implies(requirement const& known, requirement const& need) noexcept;
+
+// Smaller alignments are as a rule those of the element types, and would lengthen every signature.
+constexpr std::size_t max_unstated_alignment = 64;
+
+template <class Text>
+constexpr void append_alignment(Text& text, std::uint64_t bytes) noexcept;
+}  // namespace detail
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/requirement.inl>

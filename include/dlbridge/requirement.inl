@@ -14,7 +14,33 @@ constexpr device_filter::device_filter(std::int32_t, Type) noexcept {
                 "view.device()");
 }
 
+constexpr bool device_filter::accepts(dlbridge::device where) const noexcept {
+  if (type == host) {
+    return is_host_accessible(where);
+  }
+  return type == anywhere || (type == where.type && (id == any_id || id == where.id));
+}
+
 namespace detail {
+constexpr bool implies(requirement const& known, requirement const& need) noexcept {
+  bool result =
+      known.type == need.type && known.alignment >= need.alignment &&
+      (known.writable || !need.writable) &&
+      (known.order == need.order || need.order == layout::strided ||
+       (known.order != layout::strided && need.order == layout::compact)) &&
+      (known.where.type == need.where.type || need.where.type == device_filter::anywhere) &&
+      (known.rank == need.rank || need.rank == requirement::any_rank);
+  for (int i = 0; result && i < need.rank; ++i) {
+    result = need.extents[i] == dynamic_extent || need.extents[i] == known.extents[i];
+  }
+  return result;
+}
+
+template <class Text>
+constexpr void append_alignment(Text& text, std::uint64_t bytes) noexcept {
+  text.append(", aligned to ").append_unsigned(bytes).append(bytes == 1 ? " byte" : " bytes");
+}
+
 template <class Text>
 DLBRIDGE_INLINE constexpr void append_required_extents(Text& text, requirement const& need,
                                                        bool has_extents) noexcept {

@@ -31,7 +31,7 @@ class shared_tensor {
   explicit shared_tensor(managed_tensor&& m) : block_(make(std::move(m), 0)) {}
   /// The same with copies of the shape and the strides, for a producer that changes those in its
   /// struct, as PyTorch does in Tensor.squeeze_().
-  /// @param m As above.
+  /// @param m As the first constructor.
   /// @param view A view of the tensor. Its shape and strides become the copies, which are valid as
   ///   long as any owner; without strides, they become those of row-major order.
   shared_tensor(managed_tensor&& m, tensor_view& view);

@@ -41,10 +41,6 @@ template <class From, class To>
 constexpr bool is_widened =
     std::is_same_v<typename From::element_type const, typename To::element_type const> &&
     !std::is_same_v<From, To> && implies(From::required(), To::required());
-
-// The requirement of a tensor_span in memory, which a call of required() would copy each time.
-template <class Span>
-DLBRIDGE_LOCAL inline constexpr requirement required_by = without_free_extents(Span::required());
 }  // namespace detail
 
 /// A non-owning view of a tensor whose dtype, shape and constraints have been checked.
@@ -87,8 +83,7 @@ class tensor_span {
   /// Checks a view against required().
   /// @param view The view of the tensor.
   /// @throws error as check_view, with every broken rule in one message.
-  DLBRIDGE_INLINE explicit tensor_span(tensor_view const& view)
-      : tensor_span((require_view(view, detail::required_by<tensor_span>), view), trusted()) {}
+  DLBRIDGE_INLINE explicit tensor_span(tensor_view const& view);
   tensor_span(managed_tensor const&&) = delete;  // dangles: keep it in a variable
   /// A span of another type that requires at least as much, such as one for writing or with an
   /// extent that is known.
@@ -138,8 +133,7 @@ class tensor_span {
   T& operator[](Index) const = delete;  // write x(i, j), or x.at(i, j)
 
  private:
-  // The function does not call find_row: with the sanitizers of GCC, the pointer that find_row
-  // returns is not a constant expression.
+  // Whether the CPU can index memory of these constraints.
   static constexpr bool is_indexable() noexcept;
   struct trusted {};
   DLBRIDGE_INLINE tensor_span(tensor_view const& view, trusted) noexcept : parts_(view) {
@@ -185,14 +179,21 @@ class tensor {
   /// @pre The tensor meets required().
   static tensor trust(managed_tensor owned) noexcept;
 
+  /// As in tensor_span.
   T* data() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_.data(); }
   T* data() const&& = delete;  // dangles: keep it in a variable
+  /// As in tensor_span.
   int rank() const noexcept { return span_.rank(); }
+  /// As in tensor_span.
   std::int64_t extent(int i) const noexcept { return span_.extent(i); }
+  /// As in tensor_span.
   std::int64_t stride(int i) const noexcept { return span_.stride(i); }
+  /// As in tensor_span.
   std::int64_t count() const noexcept { return span_.count(); }
+  /// As in tensor_span.
   dlbridge::device device() const noexcept { return span_.device(); }
 
+  /// The span of the tensor.
   span_type const& span() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_; }
   /// The view for other functions. Of a tensor of const elements it is read-only.
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_.view(); }
@@ -202,6 +203,7 @@ class tensor {
   tensor_view view() const&& = delete;       // dangles: keep it in a variable
   operator tensor_view() const&& = delete;   // dangles: keep it in a variable
 
+  /// As in tensor_span.
   template <class... Index>
   T& operator()(Index... index) const noexcept DLBRIDGE_LIFETIMEBOUND {
     return span_(index...);

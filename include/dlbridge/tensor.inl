@@ -6,6 +6,15 @@
 #include <dlbridge/tensor.hpp>
 
 DLBRIDGE_BEGIN_NAMESPACE
+namespace detail {
+// The requirement of a tensor_span in memory, which a call of required() would copy each time.
+template <class Span>
+DLBRIDGE_LOCAL inline constexpr requirement required_by = without_free_extents(Span::required());
+}  // namespace detail
+
+template <class T, class Shape, class... Constraints>
+tensor_span<T, Shape, Constraints...>::tensor_span(tensor_view const& view)
+    : tensor_span((require_view(view, detail::required_by<tensor_span>), view), trusted()) {}
 
 template <class T, class Shape, class... Constraints>
 constexpr requirement tensor_span<T, Shape, Constraints...>::required() noexcept {
@@ -60,6 +69,8 @@ T& tensor_span<T, Shape, Constraints...>::at(Index... index) const {
   return (*this)(index...);
 }
 
+// The function does not call find_row: with the sanitizers of GCC, the pointer that find_row
+// returns is not a constant expression.
 template <class T, class Shape, class... Constraints>
 constexpr bool tensor_span<T, Shape, Constraints...>::is_indexable() noexcept {
   constexpr std::int32_t type = detail::device_filter_type<Constraints...>();

@@ -71,12 +71,7 @@ class tensor_view {
   /// The same view with another device, for memory that two devices share.
   tensor_view on_device(dlbridge::device where) const noexcept;
   /// The same view with other flags, for example without flag_read_only.
-  tensor_view with_flags(std::uint64_t flags) const noexcept {
-    tensor_view copy = *this;
-    copy.flags_ = flags;
-    return copy;
-  }
-
+  tensor_view with_flags(std::uint64_t flags) const noexcept;
   /// The same view with copies of the shape and the strides, which must outlive it.
   tensor_view with_dims(std::int64_t const* shape, std::int64_t const* strides) const noexcept;
 

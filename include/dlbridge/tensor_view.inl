@@ -50,6 +50,12 @@ DLTensor tensor_view::to_dltensor() const noexcept {
   return t;
 }
 
+inline tensor_view tensor_view::with_flags(std::uint64_t flags) const noexcept {
+  tensor_view copy = *this;
+  copy.flags_ = flags;
+  return copy;
+}
+
 inline tensor_view tensor_view::with_dims(std::int64_t const* shape,
                                           std::int64_t const* strides) const noexcept {
   tensor_view copy = *this;

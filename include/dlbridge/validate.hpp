@@ -12,25 +12,34 @@
 #include <dlbridge/tensor_view.hpp>
 
 DLBRIDGE_BEGIN_NAMESPACE
+
+/// Validates a DLTensor: rank, shape, extents, dtype, device, the number of elements, their
+/// addresses, and that data is not null. It does not read the elements.
+///
+/// @param t A struct from any producer.
+/// @return a report: malformed (rank, shape or extents), dtype_mismatch, device_mismatch (a device
+///   type that dlbridge does not support), overflow, null_data (for a tensor with elements).
+report check_tensor(DLTensor const& t) noexcept;
+
+/// The view of a DLTensor that the caller borrows, validated as by check_tensor.
+///
+/// @param t The struct, which must outlive the view.
+/// @param flags The flags of the versioned struct; 0 if there are none.
+/// @throws error as check_tensor.
+tensor_view view_of(DLTensor const& t DLBRIDGE_LIFETIMEBOUND, std::uint64_t flags = 0);
+tensor_view view_of(DLTensor const&&, std::uint64_t = 0) = delete;  // dangles: name the struct
+
 namespace detail {
 // The errors that a DLTensor can have, in the order of the checks. Each check reads only fields
 // that the checks before it have validated.
 enum class flaw { none, rank, null_shape, extent, dtype, device, count, reach, null_data };
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-// GCC 12 with -Os warns of the loop where the rank is known to be 0, which does not enter it.
-#pragma GCC diagnostic ignored "-Waggressive-loop-optimizations"
-#endif
 // Whether the memory is in the lower half of the addresses, the rank is at most 8, no extent is 0,
 // and extents, strides, offset, count and reach are all below 2^31. No sum or product of such
 // numbers wraps. Nearly every tensor passes: the bitwise or of all numbers is compared once.
 // RowMajor: whether the elements must be compact in row-major order as well.
 template <bool RowMajor = false>
 DLBRIDGE_INLINE bool is_ordinary_memory(DLTensor const& t) noexcept;
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
 // Whether the dtype is sound and has one lane. Up to kDLBool, every width is sound.
 inline bool is_ordinary_dtype(DLDataType type) noexcept {
@@ -52,23 +61,6 @@ DLBRIDGE_COLD report explain(flaw what, DLTensor const& t) noexcept;
 // The refusal of extents that the caller passes for a new tensor or a view, and that no tensor has.
 inline report check_extents(int rank, std::int64_t const* extents) noexcept;
 }  // namespace detail
-
-/// Validates a DLTensor: rank, shape, extents, dtype, device, the number of elements, their
-/// addresses, and that data is not null. It does not read the elements.
-///
-/// @param t A struct from any producer.
-/// @return a report: malformed (rank, shape or extents), dtype_mismatch, device_mismatch (a device
-///   type that dlbridge does not support), overflow, null_data (for a tensor with elements).
-report check_tensor(DLTensor const& t) noexcept;
-
-/// The view of a DLTensor that the caller borrows, validated as by check_tensor.
-///
-/// @param t The struct, which must outlive the view.
-/// @param flags The flags of the versioned struct; 0 if there are none.
-/// @throws error as check_tensor.
-tensor_view view_of(DLTensor const& t DLBRIDGE_LIFETIMEBOUND, std::uint64_t flags = 0);
-tensor_view view_of(DLTensor const&&, std::uint64_t = 0) = delete;  // dangles: name the struct
-
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/validate.inl>

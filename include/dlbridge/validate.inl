@@ -12,6 +12,11 @@ namespace detail {
 // than their number.
 DLBRIDGE_LOCAL inline constexpr std::int64_t no_steps[8] = {};
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+// GCC 12 with -Os warns of the loop where the rank is known to be 0, which does not enter it.
+#pragma GCC diagnostic ignored "-Waggressive-loop-optimizations"
+#endif
 template <bool RowMajor>
 bool is_ordinary_memory(DLTensor const& t) noexcept {
   auto const base = reinterpret_cast<std::uintptr_t>(t.data);
@@ -39,6 +44,9 @@ bool is_ordinary_memory(DLTensor const& t) noexcept {
   }
   return (sizes | reach | (count - 1)) >> 31 == 0 && (gaps == 0 || t.strides == nullptr);
 }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 report check_extents(int rank, std::int64_t const* extents) noexcept {
   bool is_negative = false;

@@ -81,38 +81,7 @@ struct view_traits<Eigen::Map<Plain, Options, Strides>> {
                 "dlbridge: a Map of bounded dynamic size cannot be checked; leave out the bound");
   static_assert(Eigen::Dynamic == dynamic_extent, "dlbridge: Eigen has the same dynamic extent");
 
-  static map view(tensor_view const& of) {
-    std::int64_t const extents[] = {is_vector ? map::SizeAtCompileTime : map::RowsAtCompileTime,
-                                    map::ColsAtCompileTime};
-    requirement need = detail::requirement_of<element>(is_vector ? 1 : 2, extents);
-    constexpr auto aligned = static_cast<std::size_t>(Options & Eigen::AlignedMask);
-    need.alignment = aligned > need.alignment ? aligned : need.alignment;
-    require_view(of, need);
-    detail::require_index_type<Eigen::Index>(of);
-
-    constexpr Eigen::Index fixed_outer = Strides::OuterStrideAtCompileTime;
-    constexpr Eigen::Index fixed_inner = Strides::InnerStrideAtCompileTime;
-    constexpr int inner_dimension = !is_vector && map::IsRowMajor ? 1 : 0;
-    auto const step = [&of](int dimension, Eigen::Index otherwise) {
-      bool const is_used = of.extent(dimension) > 1 && !of.empty();
-      return is_used ? static_cast<Eigen::Index>(of.stride(dimension)) : otherwise;
-    };
-    Eigen::Index const least = fixed_inner > 0 ? fixed_inner : 1;
-    Eigen::Index const inner = step(inner_dimension, least);
-    auto const implied = detail::step_over(inner, of.extent(inner_dimension));
-    Eigen::Index const next = fixed_outer > 0 ? fixed_outer : static_cast<Eigen::Index>(implied);
-    Eigen::Index const outer = is_vector ? next : step(1 - inner_dimension, next);
-    if ((fixed_inner != Eigen::Dynamic && inner != least) ||
-        (fixed_outer != Eigen::Dynamic && outer != next)) {
-      detail::raise_layout(of, need, ", in the strides of the Map");
-    }
-    auto const first = static_cast<Eigen::Index>(of.extent(0));
-    Eigen::Index const rows = is_vector && map::RowsAtCompileTime == 1 ? 1 : first;
-    Eigen::Index const columns = !is_vector ? static_cast<Eigen::Index>(of.extent(1))
-                                            : (map::RowsAtCompileTime == 1 ? first : 1);
-    return map(detail::elements_of<element>(of), rows, columns,
-               detail::strides_of<Strides>(outer, inner));
-  }
+  static map view(tensor_view const& of);
 };
 
 DLBRIDGE_END_NAMESPACE

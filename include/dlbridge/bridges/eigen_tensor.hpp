@@ -48,23 +48,7 @@ struct view_traits<Eigen::TensorMap<Plain, Options, Pointer>> {
   using element = std::remove_pointer_t<typename map::StoragePointerType>;
   using extents = typename map::Dimensions;
 
-  static map view(tensor_view const& of) {
-    static_assert(std::is_same_v<extents, Eigen::DSizes<typename map::Index, map::NumIndices>>,
-                  "dlbridge: as<T> creates a TensorMap of Tensor, not of TensorFixedSize");
-    requirement need = detail::requirement_of<element>(map::NumIndices, nullptr);
-    need.order =
-        int{map::Layout} == int{Eigen::RowMajor} ? layout::row_major : layout::column_major;
-    if (map::IsAligned && EIGEN_MAX_ALIGN_BYTES > need.alignment) {
-      need.alignment = EIGEN_MAX_ALIGN_BYTES;
-    }
-    require_view(of, need);
-    detail::require_index_type<typename map::Index>(of);
-    extents sizes;
-    for (int i = 0; i < of.rank(); ++i) {
-      sizes[static_cast<std::size_t>(i)] = static_cast<typename map::Index>(of.extent(i));
-    }
-    return map(detail::elements_of<element>(of), sizes);
-  }
+  static map view(tensor_view const& of);
 };
 
 DLBRIDGE_END_NAMESPACE

@@ -24,4 +24,23 @@ description eigen_tensor_traits<Tensor>::describe(Tensor& t) noexcept {
   return description::of(t.data(), dims::from(extents, rank), dims::from(strides, rank));
 }
 }  // namespace detail
+
+template <class Plain, int Options, template <class> class Pointer>
+auto view_traits<Eigen::TensorMap<Plain, Options, Pointer>>::view(tensor_view const& of) -> map {
+  static_assert(std::is_same_v<extents, Eigen::DSizes<typename map::Index, map::NumIndices>>,
+                "dlbridge: as<T> creates a TensorMap of Tensor, not of TensorFixedSize");
+  requirement need = detail::requirement_of<element>(map::NumIndices, nullptr);
+  need.order = int{map::Layout} == int{Eigen::RowMajor} ? layout::row_major : layout::column_major;
+  if (map::IsAligned && EIGEN_MAX_ALIGN_BYTES > need.alignment) {
+    need.alignment = EIGEN_MAX_ALIGN_BYTES;
+  }
+  require_view(of, need);
+  detail::require_index_type<typename map::Index>(of);
+  extents sizes;
+  for (int i = 0; i < of.rank(); ++i) {
+    sizes[static_cast<std::size_t>(i)] = static_cast<typename map::Index>(of.extent(i));
+  }
+  return map(detail::elements_of<element>(of), sizes);
+}
+
 DLBRIDGE_END_NAMESPACE

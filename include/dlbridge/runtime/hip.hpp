@@ -142,12 +142,6 @@ class context_guard<hip_table> {
 /// The stream: HIP has no contexts, and the device of a default stream is that of the reference.
 stream_ref in_current_context(hip_table const&, stream_ref stream) noexcept;
 
-namespace detail {
-// As for CUDA: only the null stream refers to the current device.
-event_pool* events_at_hand(hip_table const& driver, stream_ref consumer,
-                           stream_ref producer) noexcept;
-}  // namespace detail
-
 /// Enqueues a copy on a stream of the current device.
 /// @return a report: as try_call.
 report try_copy(hip_table const& driver, block_copy const& copy, void* stream) noexcept;
@@ -170,6 +164,11 @@ report try_copy_peer_block(hip_table const& driver, block_copy const& copy, int 
 /// @return false if the runtime did not allocate the memory. out is then unchanged.
 bool try_locate(hip_table const& driver, void const* address, device& out) noexcept;
 
+namespace detail {
+// As for CUDA: only the null stream refers to the current device.
+event_pool* events_at_hand(hip_table const& driver, stream_ref consumer,
+                           stream_ref producer) noexcept;
+}  // namespace detail
 DLBRIDGE_END_NAMESPACE
 
 #if DLBRIDGE_HEADER_ONLY

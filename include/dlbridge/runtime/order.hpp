@@ -22,20 +22,6 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 template <class Visit>
 report with_driver(runtime_kind kind, Visit visit);
 
-namespace detail {
-struct capture_state {
-  bool active = false;
-  std::uint64_t id = 0;  // the ID of the capture sequence; 0 if the driver does not report it
-};
-
-// Reads whether the stream is being captured, and the ID of the capture. The caller has entered the
-// context of the stream. A driver without capture functions has no active captures.
-template <class Table>
-report try_read_capture(Table const& driver, stream_ref stream, capture_state& out) noexcept;
-
-DLBRIDGE_COLD report no_wait_in_capture() noexcept;
-}  // namespace detail
-
 /// Makes the operations that are enqueued on consumer later wait for the operations that are on
 /// producer now. If both streams are being captured into one graph, the wait becomes an edge of the
 /// graph. The host does not wait. The current context or device of this thread stays the same.
@@ -99,6 +85,19 @@ void host_wait(Table const& driver, stream_ref stream) {
   detail::require_success(try_host_wait(driver, stream));
 }
 
+namespace detail {
+struct capture_state {
+  bool active = false;
+  std::uint64_t id = 0;  // the ID of the capture sequence; 0 if the driver does not report it
+};
+
+// Reads whether the stream is being captured, and the ID of the capture. The caller has entered the
+// context of the stream. A driver without capture functions has no active captures.
+template <class Table>
+report try_read_capture(Table const& driver, stream_ref stream, capture_state& out) noexcept;
+
+DLBRIDGE_COLD report no_wait_in_capture() noexcept;
+}  // namespace detail
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/runtime/order.inl>

@@ -6,11 +6,9 @@
 #include <cstdint>
 
 #include <dlbridge/abi.hpp>
-#include <dlbridge/array_traits.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed_tensor.hpp>
-#include <dlbridge/runtime/detail/device_copy.hpp>
 #include <dlbridge/stream_ref.hpp>
 #include <dlbridge/tensor_view.hpp>
 
@@ -29,39 +27,6 @@ struct DLBRIDGE_PUBLIC transfer_options {
   /// gaps, which one call of the driver copies.
   bool row_major = false;
 };
-
-namespace detail {
-// Describes the new tensor, without its memory.
-DLBRIDGE_COLD description describe_copy(tensor_view const& source, device where,
-                                        transfer_options const& options) noexcept;
-
-// Copies a tensor of host memory into new memory of the CPU.
-DLBRIDGE_COLD managed_tensor copy_on_host(tensor_view const& source, device where,
-                                          transfer_options const& options);
-
-template <class Table>
-DLBRIDGE_COLD managed_tensor allocate_copy(copy_stream<Table>& stream, description& d,
-                                           transfer_options const& options);
-
-// Lets the copies on the stream run after the function has returned. The memory of the result is
-// freed after them.
-template <class Table>
-void detach_copies(copy_stream<Table>& copies, managed_tensor const& result);
-
-// Whether the memory at the destination of a copy is new, or that of an existing tensor, which may
-// be any memory that the CPU can access.
-enum class copy_target : std::uint8_t { new_memory, existing_memory };
-
-// Finds the runtime whose driver copies between two devices; none if both are the CPU.
-// Returns a report: device_mismatch, bad_stream.
-DLBRIDGE_COLD report find_copy_path(device from, device to, stream_ref stream, runtime_kind& out,
-                                    copy_target target = copy_target::new_memory) noexcept;
-
-// Throws unless the driver of a table copies between the two devices, on the stream.
-template <class Table>
-void require_copy_path(device from, device to, stream_ref stream,
-                       copy_target target = copy_target::new_memory);
-}  // namespace detail
 
 /// Copies the elements of a tensor into a new tensor on a device. The current context or device of
 /// this thread stays the same.
@@ -121,6 +86,20 @@ managed_tensor transfer(tensor_view const& source, device where, stream_ref stre
 void transfer_into(tensor_view const& source, tensor_view const& destination, stream_ref stream,
                    bool source_outlives_copy = false);
 
+namespace detail {
+// Copies a tensor of host memory into new memory of the CPU.
+DLBRIDGE_COLD managed_tensor copy_on_host(tensor_view const& source, device where,
+                                          transfer_options const& options);
+
+// Whether the memory at the destination of a copy is new, or that of an existing tensor, which may
+// be any memory that the CPU can access.
+enum class copy_target : std::uint8_t { new_memory, existing_memory };
+
+// Finds the runtime whose driver copies between two devices; none if both are the CPU.
+// Returns a report: device_mismatch, bad_stream.
+DLBRIDGE_COLD report find_copy_path(device from, device to, stream_ref stream, runtime_kind& out,
+                                    copy_target target = copy_target::new_memory) noexcept;
+}  // namespace detail
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/runtime/transfer.inl>

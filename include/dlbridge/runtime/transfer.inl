@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <utility>
 
+#include <dlbridge/array_traits.hpp>
 #include <dlbridge/build.hpp>
 #include <dlbridge/copy.hpp>
 #include <dlbridge/detail/copy_plainly.hpp>
 #include <dlbridge/host_memory.hpp>
 #include <dlbridge/requirement.hpp>
+#include <dlbridge/runtime/detail/device_copy.hpp>
 #include <dlbridge/runtime/detail/driver.hpp>
 #include <dlbridge/runtime/detail/events.hpp>
 #include <dlbridge/runtime/detail/memory.hpp>
@@ -18,11 +20,15 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace detail {
+// Describes the new tensor, without its memory.
+DLBRIDGE_COLD description describe_copy(tensor_view const& source, device where,
+                                        transfer_options const& options) noexcept;
+
 DLBRIDGE_COLD report no_path_of_driver(device from, device to, runtime_kind driver) noexcept;
 
 template <class Table>
-managed_tensor allocate_copy(copy_stream<Table>& stream, description& d,
-                             transfer_options const& options) {
+DLBRIDGE_COLD managed_tensor allocate_copy(copy_stream<Table>& stream, description& d,
+                                           transfer_options const& options) {
   if (d.device.type == kDLCPU) {
     return build_compact(d, options.kind, default_allocator());
   }
@@ -43,6 +49,8 @@ managed_tensor allocate_copy(copy_stream<Table>& stream, description& d,
   return build_on(std::move(memory), d, options.kind);
 }
 
+// Lets the copies on the stream run after the function has returned. The memory of the result is
+// freed after them.
 template <class Table>
 void detach_copies(copy_stream<Table>& copies, managed_tensor const& result) {
   auto* const memory = find_owner<driver_memory<Table>>(result);
@@ -55,8 +63,10 @@ void detach_copies(copy_stream<Table>& copies, managed_tensor const& result) {
   copies.detach();
 }
 
+// Throws unless the driver of a table copies between the two devices, on the stream.
 template <class Table>
-void require_copy_path(device from, device to, stream_ref stream, copy_target target) {
+void require_copy_path(device from, device to, stream_ref stream,
+                       copy_target target = copy_target::new_memory) {
   runtime_kind runtime = runtime_kind::none;
   require_success(find_copy_path(from, to, stream, runtime, target));
   if (runtime != runtime_of_table<Table>()) {

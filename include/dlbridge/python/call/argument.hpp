@@ -13,6 +13,7 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/call/any_argument.hpp>
+#include <dlbridge/python/call/detail/empty_like.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/object_owner.hpp>
 #include <dlbridge/python/ref.hpp>
@@ -21,47 +22,6 @@
 #include <dlbridge/tensor_view.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
-namespace detail {
-template <std::size_t>
-constexpr std::int64_t dynamic_extent_at = dynamic_extent;
-
-template <class Indices>
-struct dynamic_shape;
-template <std::size_t... Is>
-struct dynamic_shape<std::index_sequence<Is...>> {
-  using type = shape<dynamic_extent_at<Is>...>;
-};
-template <std::size_t Rank>
-using dynamic_shape_of = typename dynamic_shape<std::make_index_sequence<Rank>>::type;
-
-// What empty_like returns: the constraints are none but the device, if it is not the host.
-template <class T, class Shape, std::int32_t DeviceType>
-struct like {
-  using type = argument<T, Shape, on<DeviceType>>;
-};
-template <class T, class Shape>
-struct like<T, Shape, device_filter::host> {
-  using type = argument<T, Shape>;
-};
-
-// An extent in a list whose numbers have different integer types, as {v.size(), 3}.
-struct any_integer {
-  template <class Integer, class = std::enable_if_t<std::is_convertible_v<Integer, std::int64_t> &&
-                                                    !std::is_floating_point_v<Integer>>>
-  constexpr any_integer(Integer number) noexcept : value(static_cast<std::int64_t>(number)) {}
-  explicit constexpr operator std::int64_t() const noexcept { return value; }
-
-  std::int64_t value;
-};
-
-// dims of a list of extents: dims, or a container of integers such as a vector or a span.
-inline dims const& dims_of(dims const& extents) noexcept { return extents; }
-template <class Container>
-auto dims_of(Container const& extents) noexcept
-    -> decltype(dims::from(extents.data(), static_cast<std::size_t>(extents.size()))) {
-  return dims::from(extents.data(), static_cast<std::size_t>(extents.size()));
-}
-}  // namespace detail
 
 /// An owning tensor parameter with its origin: the library of the Python object that the caller
 /// passed. Move-only; the object that an argument is moved from may be destroyed or assigned to.
@@ -94,16 +54,17 @@ class argument {
   /// @param object the tensor's Python object, if one exists already
   argument(owner_type tensor, python::origin from, python::ref object = python::ref()) noexcept
       : tensor_(std::move(tensor)), origin_(std::move(from)), object_(std::move(object)) {}
-  /// Takes the tensor and the origin of an argument whose dtype is known at run time, or which is
-  /// spelled with another shape or other constraints.
+  /// Takes the tensor and the origin of an argument whose dtype is known at run time.
   /// @throws error as check_view, when the tensor does not meet required(); other is then empty
   argument(any_argument&& other)
       : tensor_(std::move(other.tensor_)),
         origin_(std::move(other.origin_)),
         object_(std::move(other.object_)) {}
+  /// The same, for an argument that is spelled with another shape or other constraints.
   template <class U, class S, class... Others,
             class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
   argument(argument<U, S, Others...>&& other) : argument(any_argument(std::move(other))) {}
+  /// Moves all parts to an any_argument.
   operator any_argument() && noexcept {
     return any_argument(std::move(tensor_).release(), std::move(origin_), std::move(object_));
   }
@@ -183,6 +144,7 @@ class argument {
   any_argument empty_like(dtype type, dims const& extents) const {
     return any_argument::allocate(origin_, type, extents, device());
   }
+  /// The same, with the extents of this tensor.
   template <class Dtype,  // a list in braces is a list of extents
             class = std::enable_if_t<std::is_convertible_v<Dtype const&, dtype>>>
   any_argument empty_like(Dtype const& type) const {

@@ -13,6 +13,31 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
+/// Makes a class that Python's C API defines a DLPack producer: adds __dlpack__, __dlpack_device__,
+/// the exchange table and, unless the class or a base has them, __array__ and __iter__, by which
+/// np.asarray and pandas read an object. Of pybind11's and nanobind's classes, dlbridge::def_dlpack
+/// does so.
+/// @tparam Get a function T& (PyObject* self), which returns the array of an object of the class.
+///   T has array_traits. It may throw; of a python_error, the Python exception is raised.
+/// @tparam Make a function PyObject* (T value), which returns a new object with an array that
+///   array_traits<T>::adopt imported, or null with an exception set; or nullptr. Without it, and
+///   without adopt, the exchange table imports a tensor as a dlbridge.Tensor.
+/// @param type a heap type, as of PyType_FromSpec
+/// @param options dlbridge::shares, dlbridge::no_ufuncs
+/// @throws python_error when the class refuses an attribute, as static types do
+/// @par Lifetime
+/// Every exported tensor keeps its object alive. The object must not move or free the memory that
+/// array_traits<T>::describe returned while an exported tensor exists. With the option shares, an
+/// exported tensor keeps a share of the memory instead.
+/// @par Thread and GIL
+/// The caller holds the GIL. Get and Make are called with it.
+template <auto Get, auto Make = nullptr, class... Options>
+void def_dlpack(PyTypeObject* type, [[maybe_unused]] Options... options);
+
+/// The slot that gives a class with def_dlpack the buffer protocol: memoryview(x), for
+/// PyType_FromSpec, and for nanobind in nb::type_slots. The CPU must be able to read the memory.
+PyType_Slot buffer_slot() noexcept;
+
 namespace detail {
 // Adds __dlpack__, __dlpack_device__, the exchange table and, unless the class has them, __array__
 // and __iter__. Returns false with an exception set when the class refuses an attribute.
@@ -42,43 +67,6 @@ struct object_functions {
   static void translate() noexcept { set_standard_error_thrown(); }
 };
 }  // namespace detail
-
-/// Makes a class that Python's C API defines a DLPack producer: adds __dlpack__, __dlpack_device__,
-/// the exchange table and, unless the class or a base has them, __array__ and __iter__, by which
-/// np.asarray and pandas read an object. Of pybind11's and nanobind's classes, dlbridge::def_dlpack
-/// does so.
-/// @tparam Get a function T& (PyObject* self), which returns the array of an object of the class.
-///   T has array_traits. It may throw; of a python_error, the Python exception is raised.
-/// @tparam Make a function PyObject* (T value), which returns a new object with an array that
-///   array_traits<T>::adopt imported, or null with an exception set; or nullptr. Without it, and
-///   without adopt, the exchange table imports a tensor as a dlbridge.Tensor.
-/// @param type a heap type, as of PyType_FromSpec
-/// @param options dlbridge::shares, dlbridge::no_ufuncs
-/// @throws python_error when the class refuses an attribute, as static types do
-/// @par Lifetime
-/// Every exported tensor keeps its object alive. The object must not move or free the memory that
-/// array_traits<T>::describe returned while an exported tensor exists. With the option shares, an
-/// exported tensor keeps a share of the memory instead.
-/// @par Thread and GIL
-/// The caller holds the GIL. Get and Make are called with it.
-template <auto Get, auto Make = nullptr, class... Options>
-void def_dlpack(PyTypeObject* type, [[maybe_unused]] Options... options) {
-  using result = decltype(Get(std::declval<PyObject*>()));
-  static_assert(
-      std::is_lvalue_reference_v<result> && !std::is_const_v<std::remove_reference_t<result>>,
-      "dlbridge: Get of def_dlpack returns a reference to the array of an object: write "
-      "it as T& get(PyObject* self)");
-  using operations =
-      detail::class_operations<detail::object_functions<Get, Make>, std::remove_reference_t<result>,
-                               detail::export_options<Options...>>;
-  if (!detail::add_dlpack<operations>(type, detail::docs_to_inspect)) {
-    throw python_error();
-  }
-}
-
-/// The slot that gives a class with def_dlpack the buffer protocol: memoryview(x), for
-/// PyType_FromSpec, and for nanobind in nb::type_slots. The CPU must be able to read the memory.
-PyType_Slot buffer_slot() noexcept;
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
 

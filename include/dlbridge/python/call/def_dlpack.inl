@@ -10,7 +10,8 @@
 #include <dlbridge/python/tensor/tensor_type.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
-namespace python::detail {
+namespace python {
+namespace detail {
 template <class Operations>
 bool add_dlpack(PyTypeObject* type, char const* const (&docs)[4]) noexcept {
   static PyMethodDef methods[] = {
@@ -52,5 +53,21 @@ PyObject* object_functions<Get, Make>::make(T value) {
   }
   return object;
 }
-}  // namespace python::detail
+}  // namespace detail
+
+template <auto Get, auto Make, class... Options>
+void def_dlpack(PyTypeObject* type, [[maybe_unused]] Options... options) {
+  using result = decltype(Get(std::declval<PyObject*>()));
+  static_assert(
+      std::is_lvalue_reference_v<result> && !std::is_const_v<std::remove_reference_t<result>>,
+      "dlbridge: Get of def_dlpack returns a reference to the array of an object: write "
+      "it as T& get(PyObject* self)");
+  using operations =
+      detail::class_operations<detail::object_functions<Get, Make>, std::remove_reference_t<result>,
+                               detail::export_options<Options...>>;
+  if (!detail::add_dlpack<operations>(type, detail::docs_to_inspect)) {
+    throw python_error();
+  }
+}
+}  // namespace python
 DLBRIDGE_END_NAMESPACE

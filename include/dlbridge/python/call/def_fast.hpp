@@ -6,46 +6,17 @@
 #include <initializer_list>
 
 #include <dlbridge/python/call/detail/active_call.hpp>
-#include <dlbridge/python/call/detail/annotation.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
 #include <dlbridge/python/error.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 namespace detail {
-// The callable of a fast call: a function, known at compile time.
-template <auto Function>
-struct constant_callable {
-  static constexpr auto get() noexcept { return Function; }
-};
 // Translates a C++ exception that the function threw to a Python exception. Each binding has a
 // translator that also translates the exceptions of its library.
 struct plain_translator {
   static void translate() noexcept { set_standard_error_thrown(); }
 };
-
-template <class Translator, class Target>
-struct callable : Translator, Target {};
-
-// The function that Python calls: that of a fast_call.
-using fast_function = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
-
-DLBRIDGE_COLD void add_fast(PyObject* module, char const* name,
-                            std::initializer_list<char const*> parameters, char const* doc,
-                            returns results, fast_function call,
-                            signature_annotations const& annotations);
-
-template <class Signature>
-struct fast_signature;
-template <class Result, class... Parameters>
-struct fast_signature<Result (*)(Parameters...)> {
-  template <class Callable>
-  static void add(PyObject* module, char const* name, std::initializer_list<char const*> parameters,
-                  char const* doc, returns results);
-};
-template <class Result, class... Parameters>
-struct fast_signature<Result (*)(Parameters...) noexcept>
-    : fast_signature<Result (*)(Parameters...)> {};
 }  // namespace detail
 
 /// Adds a function of tensors and numbers to a module: def_fast<&f>(module, "f", {"x", "y"}).
@@ -69,11 +40,7 @@ struct fast_signature<Result (*)(Parameters...) noexcept>
 template <auto Function, class Translator = detail::plain_translator>
 void def_fast(PyObject* module, char const* name,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
-              returns results = {}) {
-  using target = detail::callable<Translator, detail::constant_callable<Function>>;
-  detail::fast_signature<decltype(Function)>::template add<target>(module, name, parameters, doc,
-                                                                   results);
-}
+              returns results = {});
 /// The same, for a lambda that captures nothing.
 template <class Lambda, class Translator = detail::plain_translator>
 void def_fast(PyObject* module, char const* name, Lambda lambda,

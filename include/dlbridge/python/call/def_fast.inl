@@ -12,6 +12,7 @@
 #include <dlbridge/python/call/container_argument.hpp>
 #include <dlbridge/python/call/container_result.hpp>
 #include <dlbridge/python/call/def_fast.hpp>
+#include <dlbridge/python/call/detail/annotation.hpp>
 #include <dlbridge/python/call/detail/argument_check.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
 #include <dlbridge/python/call/detail/scalar.hpp>
@@ -21,6 +22,34 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
+// The callable of a fast call: a function, known at compile time.
+template <auto Function>
+struct constant_callable {
+  static constexpr auto get() noexcept { return Function; }
+};
+template <class Translator, class Target>
+struct callable : Translator, Target {};
+
+// The function that Python calls: that of a fast_call.
+using fast_function = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+
+DLBRIDGE_COLD void add_fast(PyObject* module, char const* name,
+                            std::initializer_list<char const*> parameters, char const* doc,
+                            returns results, fast_function call,
+                            signature_annotations const& annotations);
+
+template <class Signature>
+struct fast_signature;
+template <class Result, class... Parameters>
+struct fast_signature<Result (*)(Parameters...)> {
+  template <class Callable>
+  static void add(PyObject* module, char const* name, std::initializer_list<char const*> parameters,
+                  char const* doc, returns results);
+};
+template <class Result, class... Parameters>
+struct fast_signature<Result (*)(Parameters...) noexcept>
+    : fast_signature<Result (*)(Parameters...)> {};
+
 // Writes the arguments to `bound` in the order of the parameters. False with TypeError if they are
 // not one for each parameter.
 DLBRIDGE_COLD bool bind_or_raise(function_record const& record, call_arguments const& call,
@@ -186,6 +215,14 @@ void fast_signature<Result (*)(Parameters...)>::add(PyObject* module, char const
            annotations_of_signature<Result, Parameters...>::get());
 }
 }  // namespace detail
+
+template <auto Function, class Translator>
+void def_fast(PyObject* module, char const* name, std::initializer_list<char const*> parameters,
+              char const* doc, returns results) {
+  using target = detail::callable<Translator, detail::constant_callable<Function>>;
+  detail::fast_signature<decltype(Function)>::template add<target>(module, name, parameters, doc,
+                                                                   results);
+}
 
 template <class Lambda, class Translator>
 void def_fast(PyObject* module, char const* name, Lambda lambda,

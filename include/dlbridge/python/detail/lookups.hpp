@@ -3,11 +3,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <utility>
-
 #include <dlbridge/abi.hpp>
 #include <dlbridge/python/api.hpp>
-#include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/python/ref.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
@@ -39,25 +36,6 @@ ref type_attribute(PyTypeObject* type, PyObject* name) noexcept;
 /// @par Thread and GIL
 /// The caller holds the GIL. Another thread may change the dict meanwhile.
 ref dict_item(PyObject* dict, PyObject* key) noexcept;
-
-#if defined(Py_GIL_DISABLED)
-namespace detail {
-// What a getter of type, such as that of __mro__, returns for a type. It takes the reference while
-// no other thread changes the type, and no metaclass replaces it.
-inline ref read_type(PyTypeObject* type, char const* name, lazy_object& getter) noexcept {
-  PyObject* const found = getter.get([name]() noexcept {
-    ref const interned = ref::steal(api<PyUnicode_InternFromString>(name));
-    return interned ? type_attribute(&PyType_Type, interned.get()) : ref();
-  });
-  ref value = found != nullptr ? ref::steal(call_slot(Py_TYPE(found)->tp_descr_get, found,
-                                                      reinterpret_cast<PyObject*>(type),
-                                                      reinterpret_cast<PyObject*>(&PyType_Type)))
-                               : ref();
-  suppress_exception();
-  return value.get() != Py_None ? std::move(value) : ref();
-}
-}  // namespace detail
-#endif
 
 /// A class and those from which it is derived, in the order in which attributes are looked up. The
 /// tuple stays as it is when Python code, or another thread, gives the class other bases.

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <utility>
+
 #include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/pending_exception.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
@@ -46,6 +49,25 @@ DLBRIDGE_API ref dict_item(PyObject* dict, PyObject* key) noexcept {
   return ref::borrow(api<PyDict_GetItemWithError>(dict, key));
 #endif
 }
+
+#if defined(Py_GIL_DISABLED)
+namespace detail {
+// What a getter of type, such as that of __mro__, returns for a type. It takes the reference while
+// no other thread changes the type, and no metaclass replaces it.
+inline ref read_type(PyTypeObject* type, char const* name, lazy_object& getter) noexcept {
+  PyObject* const found = getter.get([name]() noexcept {
+    ref const interned = ref::steal(api<PyUnicode_InternFromString>(name));
+    return interned ? type_attribute(&PyType_Type, interned.get()) : ref();
+  });
+  ref value = found != nullptr ? ref::steal(call_slot(Py_TYPE(found)->tp_descr_get, found,
+                                                      reinterpret_cast<PyObject*>(type),
+                                                      reinterpret_cast<PyObject*>(&PyType_Type)))
+                               : ref();
+  suppress_exception();
+  return value.get() != Py_None ? std::move(value) : ref();
+}
+}  // namespace detail
+#endif
 
 DLBRIDGE_API ref classes_of(PyTypeObject* type) noexcept {
 #if defined(Py_GIL_DISABLED)

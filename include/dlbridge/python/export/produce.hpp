@@ -25,13 +25,6 @@ struct export_request {
   PyObject* queue = nullptr;  // borrowed: the object for device_operations::order_queues
 };
 
-namespace detail {
-// The order without stream=; on the CPU there is none. For managed and pinned memory, the consumer
-// may be a library of the CPU: NumPy imports such memory, and works with no stream. The elements
-// are then safe on return (spec 4.3).
-void order_unnamed(device where, export_request& out) noexcept;
-}  // namespace detail
-
 /// Reads the arguments of `__dlpack__(*, stream, max_version, dl_device, copy)` for a tensor on
 /// device own (spec 4.3).
 /// @return false, with TypeError set for a positional argument or an unknown keyword, ValueError
@@ -45,11 +38,6 @@ bool read_export_request(PyObject* const* args, Py_ssize_t count, PyObject* keyw
 /// stream of the request, or the host.
 /// @throws error as order_after and host_wait.
 void order_export(export_request const& request, stream_ref const& ready);
-
-namespace detail {
-// Whether export_from_host serves the request, which is not for the memory as it is on its device.
-bool is_served_by_host(device own, export_request const& request) noexcept;
-}  // namespace detail
 
 /// A managed tensor as requested: on the memory of view, or a copy.
 /// @param owner shares the tensor that view describes.
@@ -66,22 +54,11 @@ bool is_served_by_host(device own, export_request const& request) noexcept;
 managed_tensor export_tensor(shared_tensor const& owner, tensor_view const& view,
                              stream_ref const& ready, export_request const& request);
 
-namespace detail {
-// Throws a refusal of build once more, with the remedy of those who call `__dlpack__`.
-[[noreturn]] DLBRIDGE_COLD void raise_to_consumer(report why);
-}  // namespace detail
-
 /// Calls a function that builds the tensor for a call of `__dlpack__`.
 /// @throws error as the function, with a remedy in terms of Python where a legacy struct cannot
 ///   describe the tensor.
 template <class Build>
-managed_tensor build_for_consumer(Build&& function) {
-  try {
-    return function();
-  } catch (error const& refused) {
-    detail::raise_to_consumer(refused.why());
-  }
-}
+managed_tensor build_for_consumer(Build&& function);
 
 /// The result of `__dlpack__`: a capsule with export_tensor's tensor.
 /// @param caller the function that a refusal names
@@ -96,9 +73,23 @@ ref produce(shared_tensor const& owner, tensor_view const& view, stream_ref cons
 /// @par Thread and GIL
 /// The caller holds the GIL.
 DLBRIDGE_LOCAL ref device_pair(device where) noexcept;
+
+namespace detail {
+// The order without stream=; on the CPU there is none. For managed and pinned memory, the consumer
+// may be a library of the CPU: NumPy imports such memory, and works with no stream. The elements
+// are then safe on return (spec 4.3).
+void order_unnamed(device where, export_request& out) noexcept;
+
+// Whether export_from_host serves the request, which is not for the memory as it is on its device.
+bool is_served_by_host(device own, export_request const& request) noexcept;
+
+// Throws a refusal of build once more, with the remedy of those who call `__dlpack__`.
+[[noreturn]] DLBRIDGE_COLD void raise_to_consumer(report why);
+}  // namespace detail
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
 
+#include <dlbridge/python/export/produce.inl>
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/export/produce.ipp>
 #endif

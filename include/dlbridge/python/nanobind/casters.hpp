@@ -94,7 +94,6 @@ class tensor_caster {
 
   template <class Flags>  // uint32_t, or uint8_t before nanobind 3
   bool from_python(nb::handle source, Flags flags, call_objects* call) noexcept;
-  // Later arguments may have run Python code.
   operator P();
 
   static nb::handle from_cpp(P&& result, nb::rv_policy, call_objects*) noexcept;

@@ -113,7 +113,7 @@ bool tensor_caster<P>::from_python(nb::handle source, Flags flags, call_objects*
 
 template <class P>
 tensor_caster<P>::operator P() {
-  if (!kept_->argument.confirm()) {
+  if (!kept_->argument.confirm()) {  // later arguments may have run Python code
     set_exception(std::move(kept_->argument.exception()));
     throw_pending();
   }

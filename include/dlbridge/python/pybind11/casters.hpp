@@ -87,7 +87,6 @@ class tensor_caster {
 
   DLBRIDGE_INLINE bool finish_load(load_result result);
 
-  // Later arguments may have run Python code.
   void confirm();
 
   ref kept_{};  // the object of an element

@@ -189,7 +189,7 @@ bool tensor_caster<P>::finish_load(load_result result) {
 
 template <class P>
 void tensor_caster<P>::confirm() {
-  if (!argument_->confirm()) {
+  if (!argument_->confirm()) {  // later arguments may have run Python code
     set_exception(std::move(argument_->exception()));
     throw_pending();
   }

@@ -24,11 +24,9 @@ void def(Scope& scope, char const* name, F&& function, Extra const&... extra) {
 }
 
 template <class Class, class Constructor, class... Extra>
-auto def(Class& scope, Constructor&& constructor, Extra const&... extra)
-    -> decltype(std::forward<Constructor>(constructor)
-                    .execute(std::declval<python::on_pybind11::constructed_class<Class>&>(),
-                             extra...),
-                void()) {
+python::on_pybind11::if_constructor<Class, Constructor, Extra...> def(Class& scope,
+                                                                      Constructor&& constructor,
+                                                                      Extra const&... extra) {
   python::on_pybind11::constructed_class<Class> target{scope};
   std::forward<Constructor>(constructor).execute(target, extra...);
 }

@@ -9,7 +9,23 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
+/// The type Tensor of this module, created on first use. Extensions have PlainTensor, with the
+/// protocol methods and the exchange table; the package completes it (full_tensor_type.hpp).
+/// @return a borrowed reference, valid for the life of the process; null, with an exception set,
+///   when the type cannot be created.
+/// @par Thread and GIL
+/// The caller holds the GIL.
 DLBRIDGE_LOCAL inline PyTypeObject* tensor_type() noexcept;
+
+/// Whether an object is a Tensor of this module.
+inline bool is_tensor(PyObject* object) noexcept { return Py_TYPE(object) == tensor_type(); }
+
+/// A new Tensor that owns m.
+/// @return the Tensor; empty, with an exception set, when m is empty, for which an exception may be
+///   pending, or when memory runs out, which frees m.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+ref wrap_tensor(managed_tensor m) noexcept;
 
 namespace detail {
 template <class Function>
@@ -19,9 +35,6 @@ PyCFunction method(Function* function) noexcept {
 
 PyMethodDef dlpack_row() noexcept;
 PyMethodDef dlpack_device_row() noexcept;
-#if DLBRIDGE_DLPACK_AT_LEAST(2)
-
-#endif
 
 // __array__(dtype=None, copy=None) of an object with __dlpack__. It raises TypeError in place of
 // BufferError, as arrays on devices do in other libraries.
@@ -44,24 +57,6 @@ struct tensor_row {
 };
 DLBRIDGE_LOCAL tensor_row& tensor_type_row() noexcept;
 }  // namespace detail
-
-/// The type Tensor of this module, created on first use. Extensions have PlainTensor, with the
-/// protocol methods and the exchange table; the package completes it (full_tensor_type.hpp).
-/// @return a borrowed reference, valid for the life of the process; null, with an exception set,
-///   when the type cannot be created.
-/// @par Thread and GIL
-/// The caller holds the GIL.
-DLBRIDGE_LOCAL inline PyTypeObject* tensor_type() noexcept;
-
-/// Whether an object is a Tensor of this module.
-inline bool is_tensor(PyObject* object) noexcept { return Py_TYPE(object) == tensor_type(); }
-
-/// A new Tensor that owns m.
-/// @return the Tensor; empty, with an exception set, when m is empty, for which an exception may be
-///   pending, or when memory runs out, which frees m.
-/// @par Thread and GIL
-/// The caller holds the GIL.
-ref wrap_tensor(managed_tensor m) noexcept;
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
 

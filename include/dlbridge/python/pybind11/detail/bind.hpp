@@ -28,6 +28,15 @@ template <class Scope, class Callee, class... Extra>
 void bind(Scope& scope, char const* name, Callee callee, std::string const& display_name,
           Extra const&... extra);
 
+template <class Class>
+struct constructed_class;
+// void for what py::init and its like return, which add their function to a class.
+template <class Class, class Constructor, class... Extra>
+using if_constructor =
+    decltype(std::declval<Constructor>().execute(std::declval<constructed_class<Class>&>(),
+                                                 std::declval<Extra const&>()...),
+             void());
+
 // An accessor of a property, whose messages name it "class.property.accessor"; or None.
 template <class Class, class... Extra>
 py::object make_accessor(Class&, char const*, char const*, std::nullptr_t, Extra const&...) {

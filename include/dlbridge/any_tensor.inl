@@ -1,0 +1,75 @@
+// The inline bodies of any_tensor.hpp.
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <dlbridge/any_tensor.hpp>
+
+DLBRIDGE_BEGIN_NAMESPACE
+namespace detail {
+[[noreturn]] DLBRIDGE_COLD void raise_unlisted(tensor_view const& view, dtype const* listed,
+                                               std::size_t count);
+
+// The argument of a visitor: Access is void for writable elements, void const for read-only ones.
+template <class Access, class T>
+using visited_span = tensor_span<std::conditional_t<std::is_const_v<Access>, T const, T>>;
+
+// Calls the visitor. The list contains the dtype of the view, so the last type is not compared.
+template <class Access, class Visitor, class First, class... Rest>
+decltype(auto) call_visitor(tensor_view const& view, Visitor& visitor, types<First, Rest...>) {
+  if constexpr (sizeof...(Rest) > 0) {
+    if (view.dtype() != dtype_of<First>()) {
+      return call_visitor<Access>(view, visitor, types<Rest...>{});
+    }
+  }
+  return visitor(visited_span<Access, First>(view));
+}
+
+template <class Access, class Visitor, class First, class... Rest>
+decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<First, Rest...> list) {
+  constexpr bool takes_each = std::is_invocable_v<Visitor&, visited_span<Access, First>> &&
+                              (std::is_invocable_v<Visitor&, visited_span<Access, Rest>> && ...);
+  static_assert(takes_each,
+                "dlbridge: visit calls the visitor with a tensor_span of each element type. Take "
+                "it as auto, [](auto span) { ... }, or list the types, visit<types<float, "
+                "double>>(...)");
+  if constexpr (takes_each) {
+    using result = std::invoke_result_t<Visitor&, visited_span<Access, First>>;
+    constexpr bool is_same =
+        (std::is_same_v<result, std::invoke_result_t<Visitor&, visited_span<Access, Rest>>> && ...);
+    static_assert(
+        is_same,
+        "dlbridge: a visitor returns the same type for every element type. Convert the "
+        "result in the visitor, static_cast<double>(...), or return nothing and store it");
+    constexpr dtype listed[] = {dtype_of<First>(), dtype_of<Rest>()...};
+    bool is_listed = false;
+    for (dtype const each : listed) {
+      is_listed = is_listed || each == view.dtype();
+    }
+    if (!is_listed) {
+      raise_unlisted(view, listed, sizeof...(Rest) + 1);
+    }
+    if constexpr (is_same) {
+      return call_visitor<Access>(view, visitor, list);
+    } else {
+      return call_visitor<Access>(view, visitor, types<First>{});  // only the assertion is printed
+    }
+  }
+}
+}  // namespace detail
+
+template <class List, class Visitor>
+decltype(auto) visit(tensor_view const& view, Visitor&& visitor) {
+  return detail::visit_types<void const>(view, visitor, List{});
+}
+
+template <class List, class Visitor>
+decltype(auto) visit(any_tensor const& tensor, Visitor&& visitor) {
+  return detail::visit_types<void const>(tensor_view(tensor), visitor, List{});
+}
+
+template <class List, class Visitor>
+decltype(auto) visit(any_tensor& tensor, Visitor&& visitor) {
+  return detail::visit_types<void>(tensor_view(tensor), visitor, List{});
+}
+
+DLBRIDGE_END_NAMESPACE
