@@ -9,20 +9,20 @@
 DLBRIDGE_BEGIN_NAMESPACE
 
 template <class... Integer, class>
-dims::dims(Integer... values) noexcept : size_(sizeof...(Integer)) {
+inline dims::dims(Integer... values) noexcept : size_(sizeof...(Integer)) {
   static_assert(sizeof...(Integer) <= max_rank, "dlbridge: a tensor has at most 64 dimensions");
   int i = 0;
   ((value_[i++] = static_cast<std::int64_t>(values)), ...);
 }
 
 template <class Container, class, class>
-dims::dims(Container const&) noexcept : size_(0) {
+inline dims::dims(Container const&) noexcept : size_(0) {
   static_assert(sizeof(Container) == 0,
                 "dlbridge: a container is no dims. Write dims::from(c.data(), c.size())");
 }
 
 template <class Integer>
-dims dims::from(Integer const* values, std::size_t count) noexcept {
+inline dims dims::from(Integer const* values, std::size_t count) noexcept {
   static_assert(!std::is_floating_point_v<Integer>, "dlbridge: extents and strides are integers");
   dims copy;
   copy.size_ = static_cast<int>(count <= max_rank ? count : max_rank + 1);
@@ -37,7 +37,7 @@ inline dims& dims::operator=(dims const& other) noexcept {
 }
 
 template <class T>
-description description::of(T* data, dims const& shape, dims const& strides) noexcept {
+inline description description::of(T* data, dims const& shape, dims const& strides) noexcept {
   static_assert(!std::is_void_v<T>,
                 "dlbridge: a pointer to void states no element type. Cast it to a pointer to the "
                 "elements; or, where their dtype is known at run time, assign data and type of a "

@@ -85,14 +85,14 @@ dims extents_in(Operand const& operand) {
 }  // namespace detail
 
 template <class T, class Shape>
-broadcast_span<T, Shape>::broadcast_span(T number, dims const& extents) : number_(number) {
+inline broadcast_span<T, Shape>::broadcast_span(T number, dims const& extents) : number_(number) {
   detail::require_extents(extents, element_bits(dtype_of<T>()));
   std::int64_t const strides[max_rank] = {};
   assign(&number_, extents, strides);
 }
 
 template <class T, class Shape>
-broadcast_span<T, Shape>::broadcast_span(tensor_view const& source, dims const& extents)
+inline broadcast_span<T, Shape>::broadcast_span(tensor_view const& source, dims const& extents)
     : number_() {
   require_view(source, detail::required_by<tensor_span<T const>>);
   detail::require_extents(extents, element_bits(dtype_of<T>()));
@@ -113,7 +113,7 @@ broadcast_span<T, Shape>& broadcast_span<T, Shape>::operator=(
 
 template <class T, class Shape>
 template <class... Index>
-T const& broadcast_span<T, Shape>::operator()(Index... index) const noexcept {
+inline T const& broadcast_span<T, Shape>::operator()(Index... index) const noexcept {
   static_assert(span_type::has_static_rank, "dlbridge: indexing needs a static rank, shape<...>");
   static_assert(sizeof...(Index) == static_rank, "dlbridge: one index for each dimension");
   static_assert((detail::is_index<Index> && ...), "dlbridge: an index is an integer");
@@ -125,15 +125,15 @@ T const& broadcast_span<T, Shape>::operator()(Index... index) const noexcept {
 
 template <class T, class Shape>
 template <class... Index>
-T const& broadcast_span<T, Shape>::at(Index... index) const {
+inline T const& broadcast_span<T, Shape>::at(Index... index) const {
   int axis = 0;
   (detail::require_index(view(), axis++, index), ...);
   return (*this)(index...);
 }
 
 template <class T, class Shape>
-void broadcast_span<T, Shape>::assign(T const* data, dims const& extents,
-                                      std::int64_t const* strides) {
+inline void broadcast_span<T, Shape>::assign(T const* data, dims const& extents,
+                                             std::int64_t const* strides) {
   DLTensor all{};
   all.data = const_cast<T*>(data);
   all.device = cpu.abi();
@@ -148,14 +148,14 @@ void broadcast_span<T, Shape>::assign(T const* data, dims const& extents,
 }
 
 template <class T, class Shape>
-void broadcast_span<T, Shape>::copy(broadcast_span const& other) noexcept {
+inline void broadcast_span<T, Shape>::copy(broadcast_span const& other) noexcept {
   bool const is_number = other.tensor_.data == &other.number_;
   take(other.tensor_);
   tensor_.data = is_number ? &number_ : tensor_.data;
 }
 
 template <class T, class Shape>
-void broadcast_span<T, Shape>::take(DLTensor const& t) noexcept {
+inline void broadcast_span<T, Shape>::take(DLTensor const& t) noexcept {
   detail::copy_extents(t.shape, t.ndim, extents_);
   detail::copy_extents(t.strides, t.ndim, strides_);
   tensor_ = t;

@@ -23,27 +23,28 @@ void append_number(text_head& head, std::uint64_t magnitude, bool negative) noex
 }  // namespace detail
 
 template <std::size_t Capacity>
-bounded_text<Capacity>::bounded_text() noexcept {
+inline bounded_text<Capacity>::bounded_text() noexcept {
   static_assert(offsetof(bounded_text, data_) == sizeof(head_), "text_head::data");
   data_[0] = '\0';
 }
 
 template <std::size_t Capacity>
-bounded_text<Capacity>& bounded_text<Capacity>::append(char const* text,
-                                                       std::size_t length) noexcept {
+inline bounded_text<Capacity>& bounded_text<Capacity>::append(char const* text,
+                                                              std::size_t length) noexcept {
   detail::append_text(head_, text, length);
   return *this;
 }
 
 template <std::size_t Capacity>
-bounded_text<Capacity>& bounded_text<Capacity>::append(std::int64_t number) noexcept {
+inline bounded_text<Capacity>& bounded_text<Capacity>::append(std::int64_t number) noexcept {
   auto const bits = static_cast<std::uint64_t>(number);
   detail::append_number(head_, number < 0 ? 0 - bits : bits, number < 0);
   return *this;
 }
 
 template <std::size_t Capacity>
-bounded_text<Capacity>& bounded_text<Capacity>::append_unsigned(std::uint64_t number) noexcept {
+inline bounded_text<Capacity>& bounded_text<Capacity>::append_unsigned(
+    std::uint64_t number) noexcept {
   detail::append_number(head_, number, false);
   return *this;
 }

@@ -23,7 +23,7 @@ inline managed_tensor::~managed_tensor() {
 }
 
 template <class Managed>
-managed_tensor managed_tensor::steal(Managed* raw) {
+inline managed_tensor managed_tensor::steal(Managed* raw) {
   report why;
   managed_tensor owned = try_steal(raw, why);
   if (!why.ok()) {
@@ -33,7 +33,7 @@ managed_tensor managed_tensor::steal(Managed* raw) {
 }
 
 template <class Managed>
-managed_tensor managed_tensor::try_steal(Managed* raw, report& why) noexcept {
+inline managed_tensor managed_tensor::try_steal(Managed* raw, report& why) noexcept {
   static_assert(!std::is_void_v<Managed>,
                 "dlbridge: steal takes a DLManagedTensorVersioned* or a DLManagedTensor*. Cast "
                 "the pointer to the type of the struct");
@@ -66,7 +66,7 @@ inline dlbridge::version managed_tensor::version() const noexcept {
 }
 
 template <class Managed>
-void managed_tensor::call_deleter(Managed* raw) noexcept {
+inline void managed_tensor::call_deleter(Managed* raw) noexcept {
   using c_function = void (*)(Managed*) noexcept;
   if (raw->deleter != nullptr) {
     reinterpret_cast<c_function>(raw->deleter)(raw);
@@ -74,7 +74,7 @@ void managed_tensor::call_deleter(Managed* raw) noexcept {
 }
 
 template <class Managed>
-void managed_tensor::call_guarded(Managed* raw) {
+inline void managed_tensor::call_guarded(Managed* raw) {
   if (raw->deleter != nullptr) {
     detail::call_guarded([raw] { raw->deleter(raw); });
   }

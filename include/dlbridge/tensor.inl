@@ -13,7 +13,7 @@ DLBRIDGE_LOCAL inline constexpr requirement required_by = without_free_extents(S
 }  // namespace detail
 
 template <class T, class Shape, class... Constraints>
-tensor_span<T, Shape, Constraints...>::tensor_span(tensor_view const& view)
+inline tensor_span<T, Shape, Constraints...>::tensor_span(tensor_view const& view)
     : tensor_span((require_view(view, detail::required_by<tensor_span>), view), trusted()) {}
 
 template <class T, class Shape, class... Constraints>
@@ -29,7 +29,7 @@ constexpr requirement tensor_span<T, Shape, Constraints...>::required() noexcept
 }
 
 template <class T, class Shape, class... Constraints>
-std::int64_t tensor_span<T, Shape, Constraints...>::stride(int i) const noexcept {
+inline std::int64_t tensor_span<T, Shape, Constraints...>::stride(int i) const noexcept {
   if constexpr (facts::rank > 0) {
     return parts_.strides[i];
   } else {
@@ -38,14 +38,14 @@ std::int64_t tensor_span<T, Shape, Constraints...>::stride(int i) const noexcept
 }
 
 template <class T, class Shape, class... Constraints>
-tensor_view tensor_span<T, Shape, Constraints...>::view() const noexcept {
+inline tensor_view tensor_span<T, Shape, Constraints...>::view() const noexcept {
   std::uint64_t const flags = parts_.view.flags();
   return std::is_const_v<T> ? parts_.view.with_flags(flags | flag_read_only) : parts_.view;
 }
 
 template <class T, class Shape, class... Constraints>
 template <class... Index>
-T& tensor_span<T, Shape, Constraints...>::operator()(Index... index) const noexcept {
+inline T& tensor_span<T, Shape, Constraints...>::operator()(Index... index) const noexcept {
   static_assert(has_static_rank,
                 "dlbridge: indexing needs a static rank. Write tensor_span<T, shape<...>>, or "
                 "use data(), extent(i) and stride(i)");
@@ -63,7 +63,7 @@ T& tensor_span<T, Shape, Constraints...>::operator()(Index... index) const noexc
 
 template <class T, class Shape, class... Constraints>
 template <class... Index>
-T& tensor_span<T, Shape, Constraints...>::at(Index... index) const {
+inline T& tensor_span<T, Shape, Constraints...>::at(Index... index) const {
   int axis = 0;
   (detail::require_index(parts_.view, axis++, index), ...);
   return (*this)(index...);
@@ -82,7 +82,7 @@ constexpr bool tensor_span<T, Shape, Constraints...>::is_indexable() noexcept {
 }
 
 template <class T, class Shape, class... Constraints>
-void tensor_span<T, Shape, Constraints...>::keep_strides(
+inline void tensor_span<T, Shape, Constraints...>::keep_strides(
     [[maybe_unused]] std::int64_t const* shape,
     [[maybe_unused]] std::int64_t const* strides) noexcept {
   if constexpr (facts::rank > 0) {
@@ -99,14 +99,14 @@ void tensor_span<T, Shape, Constraints...>::keep_strides(
 }
 
 template <class T, class Shape, class... Constraints>
-tensor<T, Shape, Constraints...> tensor<T, Shape, Constraints...>::trust(
+inline tensor<T, Shape, Constraints...> tensor<T, Shape, Constraints...>::trust(
     managed_tensor owned) noexcept {
   tensor_view const view = owned.view();
   return tensor(span_type::trust(view), std::move(owned));
 }
 
 template <class T, class Shape, class... Constraints>
-tensor<T, Shape, Constraints...>::operator tensor_view() const& {
+inline tensor<T, Shape, Constraints...>::operator tensor_view() const& {
   static_cast<void>(detail::require_owner(owned_));
   return span_;
 }

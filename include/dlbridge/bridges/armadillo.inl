@@ -7,7 +7,7 @@
 DLBRIDGE_BEGIN_NAMESPACE
 
 template <class T>
-description array_traits<arma::Cube<T>>::describe(arma::Cube<T>& c) noexcept {
+inline description array_traits<arma::Cube<T>>::describe(arma::Cube<T>& c) noexcept {
   return description::of(c.memptr(), {c.n_rows, c.n_cols, c.n_slices},
                          {arma::uword{1}, c.n_rows, c.n_elem_slice});
 }
@@ -25,7 +25,7 @@ Result arma_view(tensor_view const& of, std::index_sequence<Is...>, How... how) 
 }
 
 template <class Array, std::size_t Rank>
-read_only<Array> arma_view_traits<Array const, Rank>::view(tensor_view const& of) {
+inline read_only<Array> arma_view_traits<Array const, Rank>::view(tensor_view const& of) {
   return arma_view<read_only<Array>, typename Array::elem_type const>(
       of, std::make_index_sequence<Rank>{}, std::in_place);
 }

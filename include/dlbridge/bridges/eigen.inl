@@ -7,7 +7,7 @@
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 template <class Dense>
-description dense_traits<Dense>::describe(Dense& m) noexcept {
+inline description dense_traits<Dense>::describe(Dense& m) noexcept {
   if constexpr (Dense::IsVectorAtCompileTime) {
     return description::of(m.data(), {m.size()}, {m.innerStride()});
   } else {
@@ -40,7 +40,7 @@ Strides strides_of(Eigen::Index outer, Eigen::Index inner) noexcept {
 }  // namespace detail
 
 template <class Plain, int Options, class Strides>
-description array_traits<Eigen::Ref<Plain, Options, Strides>>::describe(ref& r) noexcept {
+inline description array_traits<Eigen::Ref<Plain, Options, Strides>>::describe(ref& r) noexcept {
   if constexpr (std::is_const_v<Plain>) {
     if (detail::ref_access<ref>::owns_copy(r)) {
       return description::of_nothing();
@@ -50,7 +50,7 @@ description array_traits<Eigen::Ref<Plain, Options, Strides>>::describe(ref& r) 
 }
 
 template <class Plain, int Options, class Strides>
-auto view_traits<Eigen::Map<Plain, Options, Strides>>::view(tensor_view const& of) -> map {
+inline auto view_traits<Eigen::Map<Plain, Options, Strides>>::view(tensor_view const& of) -> map {
   std::int64_t const extents[] = {is_vector ? map::SizeAtCompileTime : map::RowsAtCompileTime,
                                   map::ColsAtCompileTime};
   requirement need = detail::requirement_of<element>(is_vector ? 1 : 2, extents);

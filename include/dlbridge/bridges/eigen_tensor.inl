@@ -9,7 +9,7 @@
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 template <class Tensor>
-description eigen_tensor_traits<Tensor>::describe(Tensor& t) noexcept {
+inline description eigen_tensor_traits<Tensor>::describe(Tensor& t) noexcept {
   constexpr std::size_t rank = Tensor::NumIndices;
   std::int64_t extents[rank + 1] = {};
   std::int64_t strides[rank + 1] = {};
@@ -26,7 +26,8 @@ description eigen_tensor_traits<Tensor>::describe(Tensor& t) noexcept {
 }  // namespace detail
 
 template <class Plain, int Options, template <class> class Pointer>
-auto view_traits<Eigen::TensorMap<Plain, Options, Pointer>>::view(tensor_view const& of) -> map {
+inline auto view_traits<Eigen::TensorMap<Plain, Options, Pointer>>::view(tensor_view const& of)
+    -> map {
   static_assert(std::is_same_v<extents, Eigen::DSizes<typename map::Index, map::NumIndices>>,
                 "dlbridge: as<T> creates a TensorMap of Tensor, not of TensorFixedSize");
   requirement need = detail::requirement_of<element>(map::NumIndices, nullptr);

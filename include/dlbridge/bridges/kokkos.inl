@@ -7,7 +7,7 @@
 DLBRIDGE_BEGIN_NAMESPACE
 
 template <class Data, class... Properties>
-description array_traits<Kokkos::View<Data, Properties...>>::describe(array& v) noexcept {
+inline description array_traits<Kokkos::View<Data, Properties...>>::describe(array& v) noexcept {
   std::int64_t extents[facts::rank + 1] = {};
   std::int64_t strides[facts::rank + 1] = {};
   for (int i = 0; i < facts::rank; ++i) {
@@ -24,7 +24,7 @@ description array_traits<Kokkos::View<Data, Properties...>>::describe(array& v) 
 }
 
 template <class Data, class... Properties>
-auto view_traits<Kokkos::View<Data, Properties...>>::view(tensor_view const& of) -> array {
+inline auto view_traits<Kokkos::View<Data, Properties...>>::view(tensor_view const& of) -> array {
   std::int64_t extents[facts::rank + 1] = {};
   for (int i = 0; i < facts::rank; ++i) {
     extents[i] = i < facts::dynamic

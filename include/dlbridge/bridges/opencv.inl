@@ -159,7 +159,7 @@ inline cv::Mat array_traits<cv::Mat>::adopt(managed_tensor&& tensor) {
 }
 
 template <class T>
-cv::Mat_<T> view_traits<cv::Mat_<T>>::view(tensor_view const& of) {
+inline cv::Mat_<T> view_traits<cv::Mat_<T>>::view(tensor_view const& of) {
   constexpr int type = cv::traits::Type<T>::value;
   cv::Mat const m = detail::mat_view(of, CV_MAT_DEPTH(type), CV_MAT_CN(type));
   // The conversion of an empty Mat to a Mat_ would drop its sizes.

@@ -7,21 +7,21 @@
 DLBRIDGE_BEGIN_NAMESPACE
 
 template <class T, class Allocator>
-description array_traits<std::vector<T, Allocator>>::describe(
+inline description array_traits<std::vector<T, Allocator>>::describe(
     std::vector<T, Allocator>& v) noexcept {
   using scalar = typename detail::nested<T>::scalar;
   return description::of(reinterpret_cast<scalar*>(v.data()), detail::nested<T>::shape(v.size()));
 }
 
 template <class T, std::size_t N>
-description array_traits<std::array<T, N>>::describe(std::array<T, N>& a) noexcept {
+inline description array_traits<std::array<T, N>>::describe(std::array<T, N>& a) noexcept {
   using scalar = typename detail::nested<T>::scalar;
   return description::of(reinterpret_cast<scalar*>(a.data()),
                          detail::nested<std::array<T, N>>::shape());
 }
 
 template <class T>
-description array_traits<std::shared_ptr<T>>::describe(std::shared_ptr<T>& p) noexcept {
+inline description array_traits<std::shared_ptr<T>>::describe(std::shared_ptr<T>& p) noexcept {
   if (p == nullptr) {
     return description::of_nothing();
   }
@@ -33,14 +33,14 @@ description array_traits<std::shared_ptr<T>>::describe(std::shared_ptr<T>& p) no
 
 template <class T>
 template <class U, class>
-void array_traits<std::shared_ptr<T>>::prepare(std::shared_ptr<T> const& p) {
+inline void array_traits<std::shared_ptr<T>>::prepare(std::shared_ptr<T> const& p) {
   if (p != nullptr) {
     array_traits<U>::prepare(const_cast<U&>(*p));  // as describe does
   }
 }
 
 template <class T>
-description array_traits<std::shared_ptr<T[]>>::describe(std::shared_ptr<T[]>&) noexcept {
+inline description array_traits<std::shared_ptr<T[]>>::describe(std::shared_ptr<T[]>&) noexcept {
   static_assert(sizeof(T) == 0,
                 "dlbridge: a pointer to elements has no shape; with_shape(std::move(p), {2, 3}) "
                 "adds it");
@@ -48,7 +48,7 @@ description array_traits<std::shared_ptr<T[]>>::describe(std::shared_ptr<T[]>&) 
 }
 
 template <class T, class Deleter>
-description array_traits<std::unique_ptr<T[], Deleter>>::describe(
+inline description array_traits<std::unique_ptr<T[], Deleter>>::describe(
     std::unique_ptr<T[], Deleter>&) noexcept {
   static_assert(sizeof(T) == 0,
                 "dlbridge: a pointer to elements has no shape; with_shape(std::move(p), {2, 3}) "

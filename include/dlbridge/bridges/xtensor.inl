@@ -19,7 +19,7 @@ auto* first_of(Array& a) noexcept {
 }
 
 template <class Array>
-description xtensor_traits<Array>::describe(Array& a) noexcept {
+inline description xtensor_traits<Array>::describe(Array& a) noexcept {
   return description::of(first_of(a) + a.data_offset(), dims::from(a.shape().data(), a.dimension()),
                          dims::from(a.strides().data(), a.dimension()));
 }

@@ -13,8 +13,8 @@ DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 template <class Managed, class Owner, class Pool>
 template <class Source>
-owned_block<Managed, Owner, Pool>* owned_block<Managed, Owner, Pool>::make(Source&& owner,
-                                                                           int rank) {
+inline owned_block<Managed, Owner, Pool>* owned_block<Managed, Owner, Pool>::make(Source&& owner,
+                                                                                  int rank) {
   owned_block* const block = try_make(std::forward<Source>(owner), rank);
   if (block == nullptr) {
     raise_no_memory();
@@ -23,7 +23,7 @@ owned_block<Managed, Owner, Pool>* owned_block<Managed, Owner, Pool>::make(Sourc
 }
 
 template <class Managed, class Owner, class Pool>
-void owned_block<Managed, Owner, Pool>::operator delete(void* memory) noexcept {
+inline void owned_block<Managed, Owner, Pool>::operator delete(void* memory) noexcept {
   if (Pool::put(memory)) {
     return;
   }
@@ -36,13 +36,15 @@ void owned_block<Managed, Owner, Pool>::operator delete(void* memory) noexcept {
 
 template <class Managed, class Owner, class Pool>
 template <class Source>
-owned_block<Managed, Owner, Pool>::owned_block(Source&& from) : owner(std::forward<Source>(from)) {
+inline owned_block<Managed, Owner, Pool>::owned_block(Source&& from)
+    : owner(std::forward<Source>(from)) {
   managed.manager_ctx = this;
   managed.deleter = &destroy;
 }
 
 template <class Managed, class Owner, class Pool>
-void* owned_block<Managed, Owner, Pool>::operator new(std::size_t bytes, room dims) noexcept {
+inline void* owned_block<Managed, Owner, Pool>::operator new(std::size_t bytes,
+                                                             room dims) noexcept {
   bytes += 2 * dims.rank * sizeof(std::int64_t);
   void* const used = bytes <= Pool::bytes ? Pool::take() : nullptr;
   if (used != nullptr) {

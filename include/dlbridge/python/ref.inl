@@ -7,13 +7,13 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 template <class Create>
-PyObject* lazy_object::get(Create create) noexcept {
+inline PyObject* lazy_object::get(Create create) noexcept {
   PyObject* const object = object_.load(std::memory_order_acquire);
   return object != nullptr ? object : make(create);
 }
 
 template <class Create>
-PyObject* lazy_object::make(Create create) noexcept {
+inline PyObject* lazy_object::make(Create create) noexcept {
   ref created = create();
   PyObject* object = nullptr;
   // Another thread may have created the object meanwhile; that one is then the result.

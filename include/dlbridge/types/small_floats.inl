@@ -14,7 +14,7 @@ constexpr std::uint32_t round_off(std::uint32_t number, unsigned count) noexcept
 }
 
 template <int Code, unsigned ExponentBits, unsigned MantissaBits, unsigned Bias, special Special>
-float signed_format<Code, ExponentBits, MantissaBits, Bias, Special>::decode(
+inline float signed_format<Code, ExponentBits, MantissaBits, Bias, Special>::decode(
     std::uint32_t number) noexcept {
   std::uint32_t const exponent = (number & magnitudes) >> MantissaBits;
   std::uint32_t const mantissa = number & ((1U << MantissaBits) - 1);
@@ -33,7 +33,7 @@ float signed_format<Code, ExponentBits, MantissaBits, Bias, Special>::decode(
 }
 
 template <int Code, unsigned ExponentBits, unsigned MantissaBits, unsigned Bias, special Special>
-std::uint32_t signed_format<Code, ExponentBits, MantissaBits, Bias, Special>::encode(
+inline std::uint32_t signed_format<Code, ExponentBits, MantissaBits, Bias, Special>::encode(
     float value) noexcept {
   std::uint32_t const all = bits_of(value);
   std::uint32_t const magnitude = all & ~float_sign;

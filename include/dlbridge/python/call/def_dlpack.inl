@@ -46,7 +46,7 @@ bool add_dlpack(PyTypeObject* type, char const* const (&docs)[4]) noexcept {
 
 template <auto Get, auto Make>
 template <class T>
-PyObject* object_functions<Get, Make>::make(T value) {
+inline PyObject* object_functions<Get, Make>::make(T value) {
   PyObject* const object = Make(std::move(value));
   if (object == nullptr) {
     throw python_error();

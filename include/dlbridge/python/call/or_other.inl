@@ -22,7 +22,7 @@ constexpr bool other_kind<P, numbers>::require_elements() noexcept {
 }
 
 template <class P>
-managed_tensor other_kind<P, numbers>::read(PyObject* object) noexcept {
+inline managed_tensor other_kind<P, numbers>::read(PyObject* object) noexcept {
   // Not in or_other: Clang prints further errors for a function with an invalid parameter type.
   static_assert(!std::is_void_v<number_of<P>>,
                 "dlbridge: or_other<P, numbers> copies numbers to elements of P. Write a P with "
@@ -39,13 +39,14 @@ managed_tensor other_kind<P, numbers>::read(PyObject* object) noexcept {
 }
 
 template <class P, class... Kinds>
-bool other_parameter<P, std::tuple<Kinds...>>::is_other(PyObject* object) noexcept {
+inline bool other_parameter<P, std::tuple<Kinds...>>::is_other(PyObject* object) noexcept {
   return (other_kind<P, Kinds>::accepts(object) || ...) &&
          type_cache::get(Py_TYPE(object)).dlpack == nullptr;
 }
 
 template <class P, class... Kinds>
-managed_tensor other_parameter<P, std::tuple<Kinds...>>::import_other(PyObject* object) noexcept {
+inline managed_tensor other_parameter<P, std::tuple<Kinds...>>::import_other(
+    PyObject* object) noexcept {
   managed_tensor result;
   static_cast<void>(((other_kind<P, Kinds>::accepts(object) &&
                       (result = other_kind<P, Kinds>::read(object), true)) ||

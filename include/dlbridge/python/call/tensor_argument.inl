@@ -10,7 +10,7 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 template <class P>
-load_result tensor_argument<P>::load(PyObject* object, load_options how) noexcept {
+inline load_result tensor_argument<P>::load(PyObject* object, load_options how) noexcept {
   object_ = object;
   if (traits::mode != import_mode::own && own_.try_borrow_fast(object, checked())) {
     return load_result::fast;
@@ -21,7 +21,7 @@ load_result tensor_argument<P>::load(PyObject* object, load_options how) noexcep
 }
 
 template <class P>
-bool tensor_argument<P>::claim(bool& runs_python) noexcept {
+inline bool tensor_argument<P>::claim(bool& runs_python) noexcept {
   if (!is_taken()) {
     return true;
   }
@@ -30,7 +30,7 @@ bool tensor_argument<P>::claim(bool& runs_python) noexcept {
 }
 
 template <class P>
-P tensor_argument<P>::extract() noexcept {
+inline P tensor_argument<P>::extract() noexcept {
   if constexpr (traits::optional) {
     return object_ == Py_None ? P() : P(traits::make(imported(), object_));
   } else {
@@ -39,7 +39,7 @@ P tensor_argument<P>::extract() noexcept {
 }
 
 template <class P>
-requirement tensor_argument<P>::checked() noexcept {
+inline requirement tensor_argument<P>::checked() noexcept {
   constexpr std::int64_t const* extents =
       dlbridge::detail::without_free_extents(traits::required()).extents;
   requirement result = traits::required();
@@ -64,7 +64,7 @@ bool tensor_argument<P>::import_and_check(load_options how) noexcept {
 }
 
 template <class P>
-bool tensor_argument<P>::import_argument(bool shared) noexcept {
+inline bool tensor_argument<P>::import_argument(bool shared) noexcept {
   if constexpr (traits::takes_others) {
     if (traits::is_other(object_)) {
       return take(traits::import_other(object_));

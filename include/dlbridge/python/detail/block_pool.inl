@@ -7,13 +7,13 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
 template <class Kind, std::size_t Capacity>
-free_list<Kind, Capacity>& free_list<Kind, Capacity>::get() noexcept {
+inline free_list<Kind, Capacity>& free_list<Kind, Capacity>::get() noexcept {
   static free_list list;
   return list;
 }
 
 template <class Kind, std::size_t Capacity>
-bool free_list<Kind, Capacity>::put(void* memory) noexcept {
+inline bool free_list<Kind, Capacity>::put(void* memory) noexcept {
   if (count_ == Capacity) {
     return false;
   }

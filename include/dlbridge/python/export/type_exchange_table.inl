@@ -21,13 +21,13 @@ namespace python {
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
 
 template <class Operations>
-DLPackExchangeAPI const* type_exchange_table<Operations>::table() noexcept {
+inline DLPackExchangeAPI const* type_exchange_table<Operations>::table() noexcept {
   static DLPackExchangeAPI const table = make_table();
   return &table;
 }
 
 template <class Operations>
-DLPackExchangeAPI type_exchange_table<Operations>::make_table() noexcept {
+inline DLPackExchangeAPI type_exchange_table<Operations>::make_table() noexcept {
   DLPackExchangeAPI table{};
   table.header.version = {stated_major, stated_minor};
   table.managed_tensor_allocator = &detail::allocate_on_host;
@@ -41,8 +41,8 @@ DLPackExchangeAPI type_exchange_table<Operations>::make_table() noexcept {
 }
 
 template <class Operations>
-int type_exchange_table<Operations>::export_slot(void* object,
-                                                 DLManagedTensorVersioned** out) noexcept {
+inline int type_exchange_table<Operations>::export_slot(void* object,
+                                                        DLManagedTensorVersioned** out) noexcept {
   *out = nullptr;
   managed_tensor m;
   if (!guarded([&] { m = Operations::export_tensor(static_cast<PyObject*>(object)); })) {
@@ -53,8 +53,8 @@ int type_exchange_table<Operations>::export_slot(void* object,
 }
 
 template <class Operations>
-int type_exchange_table<Operations>::import_slot(DLManagedTensorVersioned* raw,
-                                                 void** out) noexcept {
+inline int type_exchange_table<Operations>::import_slot(DLManagedTensorVersioned* raw,
+                                                        void** out) noexcept {
   *out = nullptr;
   managed_tensor m = detail::adopt_checked(raw);
   if (!m) {

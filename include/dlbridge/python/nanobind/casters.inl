@@ -61,8 +61,8 @@ struct type_caster<dlbridge::member_view> {
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 template <class P>
-on_nanobind::owned<P> parameter<on_nanobind::owned<P>>::make(imported_tensor& from,
-                                                             PyObject* object) noexcept {
+inline on_nanobind::owned<P> parameter<on_nanobind::owned<P>>::make(imported_tensor& from,
+                                                                    PyObject* object) noexcept {
   if constexpr (parameter<P>::borrows) {
     from.replace(from.take_to_keep(object));
   }
@@ -89,8 +89,8 @@ T* keep_for_call(T&& value, call_objects& call) noexcept {
 
 template <class P>
 template <class Flags>
-// uint32_t, or uint8_t before nanobind 3
-bool tensor_caster<P>::from_python(nb::handle source, Flags flags, call_objects* call) noexcept {
+inline bool tensor_caster<P>::from_python(nb::handle source, Flags flags,
+                                          call_objects* call) noexcept {
   if constexpr (parameter<P>::borrows) {
     // nb::cast has no call that could own the tensor of a span.
     if (call == nullptr || is_outside_call(flags)) {
@@ -112,7 +112,7 @@ bool tensor_caster<P>::from_python(nb::handle source, Flags flags, call_objects*
 }
 
 template <class P>
-tensor_caster<P>::operator P() {
+inline tensor_caster<P>::operator P() {
   if (!kept_->argument.confirm()) {  // later arguments may have run Python code
     set_exception(std::move(kept_->argument.exception()));
     throw_pending();
@@ -121,7 +121,7 @@ tensor_caster<P>::operator P() {
 }
 
 template <class P>
-nb::handle tensor_caster<P>::from_cpp(P&& result, nb::rv_policy, call_objects*) noexcept {
+inline nb::handle tensor_caster<P>::from_cpp(P&& result, nb::rv_policy, call_objects*) noexcept {
   static_assert(is_result<P> && !parameter<P>::borrows,
                 "dlbridge: a tensor_span that is returned would outlive its memory. "
                 "Return an owning tensor (managed_tensor, tensor, argument), or "
@@ -131,7 +131,7 @@ nb::handle tensor_caster<P>::from_cpp(P&& result, nb::rv_policy, call_objects*) 
 
 template <class P>
 template <class Lvalue>
-nb::handle tensor_caster<P>::from_cpp(Lvalue const&, nb::rv_policy, call_objects*) noexcept {
+inline nb::handle tensor_caster<P>::from_cpp(Lvalue const&, nb::rv_policy, call_objects*) noexcept {
   static_assert(sizeof(Lvalue) == 0,
                 "dlbridge: a tensor is returned by value, moved out. To share the memory of an "
                 "object, add __dlpack__ to its class by dlbridge::def_dlpack, or return a "

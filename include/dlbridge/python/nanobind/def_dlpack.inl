@@ -8,7 +8,7 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::on_nanobind {
 template <class T>
-T& object_access::get(PyObject* self) {
+inline T& object_access::get(PyObject* self) {
   if (set_not_initialized(self)) {
     throw_pending();
   }

@@ -107,7 +107,7 @@ P extract_for_call(tensor_argument<P>&& source) {
 
 template <class P>
 template <class Source, class Convert>
-bool tensor_caster<P>::load(Source&& source, Convert&& convert) {
+inline bool tensor_caster<P>::load(Source&& source, Convert&& convert) {
   constexpr bool is_parameter =
       std::is_same_v<std::decay_t<Convert>, std::vector<bool>::reference> ||
       (std::is_same_v<Source, py::handle&> && !std::is_lvalue_reference_v<Convert>);
@@ -120,7 +120,7 @@ bool tensor_caster<P>::load(Source&& source, Convert&& convert) {
 }
 
 template <class P>
-tensor_caster<P>::operator P() {
+inline tensor_caster<P>::operator P() {
   confirm();
   if constexpr (parameter<P>::borrows) {
     return is_parameter_ ? argument_->extract() : extract_for_call(std::move(*argument_));
@@ -136,7 +136,7 @@ tensor_caster<P>::operator P const&() {
 }
 
 template <class P>
-py::handle tensor_caster<P>::cast(P&& result, py::return_value_policy, py::handle) {
+inline py::handle tensor_caster<P>::cast(P&& result, py::return_value_policy, py::handle) {
   if constexpr (is_result<P>) {
     return checked(python::give_result(std::move(result), nullptr)).release();
   } else {
@@ -151,7 +151,7 @@ py::handle tensor_caster<P>::cast(P&& result, py::return_value_policy, py::handl
 
 template <class P>
 template <class Lvalue>
-py::handle tensor_caster<P>::cast(Lvalue const&, py::return_value_policy, py::handle) {
+inline py::handle tensor_caster<P>::cast(Lvalue const&, py::return_value_policy, py::handle) {
   static_assert(sizeof(Lvalue) == 0,
                 "dlbridge: a tensor is returned by value, moved out. To share the memory of an "
                 "object, add __dlpack__ to its class by dlbridge::def_dlpack, or return a "
@@ -160,13 +160,13 @@ py::handle tensor_caster<P>::cast(Lvalue const&, py::return_value_policy, py::ha
 }
 
 template <class P>
-bool tensor_caster<P>::load_object(py::handle source, bool convert) {
+inline bool tensor_caster<P>::load_object(py::handle source, bool convert) {
   // pybind11 may call load twice.
   return finish_load(argument_.emplace().load(source.ptr(), {convert}));
 }
 
 template <class P>
-bool tensor_caster<P>::load_element(py::handle source, bool convert) {
+inline bool tensor_caster<P>::load_element(py::handle source, bool convert) {
   kept_ = ref::borrow(source.ptr());
   bool const fits = load_object(source, convert);
   if constexpr (parameter<P>::borrows) {
@@ -178,7 +178,7 @@ bool tensor_caster<P>::load_element(py::handle source, bool convert) {
 }
 
 template <class P>
-bool tensor_caster<P>::finish_load(load_result result) {
+inline bool tensor_caster<P>::finish_load(load_result result) {
   ref& exception = argument_->exception();
   if (exception && !refusals::is_refusal(exception)) {
     set_exception(std::move(exception));
@@ -188,7 +188,7 @@ bool tensor_caster<P>::finish_load(load_result result) {
 }
 
 template <class P>
-void tensor_caster<P>::confirm() {
+inline void tensor_caster<P>::confirm() {
   if (!argument_->confirm()) {  // later arguments may have run Python code
     set_exception(std::move(argument_->exception()));
     throw_pending();

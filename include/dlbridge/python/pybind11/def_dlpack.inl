@@ -11,7 +11,7 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::on_pybind11 {
 template <class T>
-T& object_access::get(PyObject* self) {
+inline T& object_access::get(PyObject* self) {
   if (!is_initialized(self)) {
     throw py::type_error(detail::not_initialized);
   }

@@ -19,7 +19,7 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace detail {
 template <class Table>
-copy_stream<Table>::copy_stream(Table const& driver, stream_ref stream)
+inline copy_stream<Table>::copy_stream(Table const& driver, stream_ref stream)
     : driver_(driver), guard_(driver), stream_(stream) {
   device const where = stream.device();
   has_stream_ = runtime_of(where) != runtime_kind::none;
@@ -30,14 +30,14 @@ copy_stream<Table>::copy_stream(Table const& driver, stream_ref stream)
 }
 
 template <class Table>
-void copy_stream<Table>::require_no_capture() const {
+inline void copy_stream<Table>::require_no_capture() const {
   if (capture_.active) {
     raise(no_wait_in_capture());
   }
 }
 
 template <class Table>
-device copy_stream<Table>::locate(tensor_view const& view) const noexcept {
+inline device copy_stream<Table>::locate(tensor_view const& view) const noexcept {
   device where = view.device();
   if (runtime_of(where) != runtime_kind::none) {
     static_cast<void>(try_locate(driver_, view.data(), where));
@@ -46,21 +46,22 @@ device copy_stream<Table>::locate(tensor_view const& view) const noexcept {
 }
 
 template <class Table>
-void copy_stream<Table>::copy(block_copy const& block) {
+inline void copy_stream<Table>::copy(block_copy const& block) {
   pending_ = true;
   require_success(try_copy(driver_, block, stream_.native_handle()));
 }
 
 template <class Table>
-typename Table::context_handle copy_stream<Table>::context_of(device where) const {
+inline typename Table::context_handle copy_stream<Table>::context_of(device where) const {
   context_guard<Table> guard(driver_);
   require_success(guard.try_enter_device(where.id));
   return guard.context();
 }
 
 template <class Table>
-void copy_stream<Table>::copy_peer(block_copy const& block, typename Table::context_handle to,
-                                   typename Table::context_handle from) {
+inline void copy_stream<Table>::copy_peer(block_copy const& block,
+                                          typename Table::context_handle to,
+                                          typename Table::context_handle from) {
   pending_ = true;
   void* const stream = stream_.native_handle();
   require_success(block.height == 1
@@ -69,7 +70,7 @@ void copy_stream<Table>::copy_peer(block_copy const& block, typename Table::cont
 }
 
 template <class Table>
-void copy_stream<Table>::wait() {
+inline void copy_stream<Table>::wait() {
   require_no_capture();
   if (has_stream_) {
     require_success(try_call(driver_, driver_.stream_synchronize, stream_.native_handle()));
@@ -78,7 +79,7 @@ void copy_stream<Table>::wait() {
 }
 
 template <class Table>
-void copy_stream<Table>::wait_for_pending() noexcept {
+inline void copy_stream<Table>::wait_for_pending() noexcept {
   if (pending_ && !capture_.active) {
     static_cast<void>(succeeds(driver_, driver_.stream_synchronize, stream_.native_handle()));
   }

@@ -60,7 +60,7 @@ bool succeeds(Table const& driver, driver_function<Parameters...> const& functio
 
 namespace detail {
 template <class Table>
-loaded_driver<Table>::loaded_driver(library_names const& names) noexcept
+inline loaded_driver<Table>::loaded_driver(library_names const& names) noexcept
     : table(driver_source(open(names, status))) {
   if (status.ok() && table.missing() != nullptr) {
     status = missing_function(table.library().name(), table.missing());
@@ -75,7 +75,8 @@ loaded_driver<Table>::loaded_driver(library_names const& names) noexcept
 }
 
 template <class Table>
-shared_library loaded_driver<Table>::open(library_names const& names, report& status) noexcept {
+inline shared_library loaded_driver<Table>::open(library_names const& names,
+                                                 report& status) noexcept {
   shared_library library;
   status = shared_library::try_open(names, library);
   return library;

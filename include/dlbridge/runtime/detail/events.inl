@@ -7,14 +7,14 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace detail {
 template <class Table>
-relaxed_capture_scope<Table>::~relaxed_capture_scope() {
+inline relaxed_capture_scope<Table>::~relaxed_capture_scope() {
   for (int attempt = 0; attempt < 2 && mode_ != capture_mode_relaxed; ++attempt) {
     exchange();
   }
 }
 
 template <class Table>
-void relaxed_capture_scope<Table>::exchange() noexcept {
+inline void relaxed_capture_scope<Table>::exchange() noexcept {
   if (driver_.exchange_capture_mode) {
     static_cast<void>(succeeds(driver_, driver_.exchange_capture_mode, &mode_));
   }
@@ -46,7 +46,7 @@ stream_event<Table>& stream_event<Table>::operator=(stream_event&& other) noexce
 }
 
 template <class Table>
-stream_event<Table>::~stream_event() {
+inline stream_event<Table>::~stream_event() {
   if (event_ == nullptr) {
     return;
   }
@@ -60,8 +60,9 @@ stream_event<Table>::~stream_event() {
 }
 
 template <class Table>
-report stream_event<Table>::try_record(Table const& driver, context_guard<Table> const& guard,
-                                       void* stream) noexcept {
+inline report stream_event<Table>::try_record(Table const& driver,
+                                              context_guard<Table> const& guard,
+                                              void* stream) noexcept {
   driver_ = &driver;
   context_ = guard.to_store();
   pool_ = guard.events();
@@ -80,7 +81,7 @@ report stream_event<Table>::try_record(Table const& driver, context_guard<Table>
 }
 
 template <class Table>
-bool stream_event<Table>::has_passed() noexcept {
+inline bool stream_event<Table>::has_passed() noexcept {
   if (event_ == nullptr) {
     return true;
   }
@@ -91,7 +92,7 @@ bool stream_event<Table>::has_passed() noexcept {
 }
 
 template <class Table>
-driver_result stream_event<Table>::call(driver_function<void*> const& function) noexcept {
+inline driver_result stream_event<Table>::call(driver_function<void*> const& function) noexcept {
   if (!context_guard<Table>(*driver_).exists(context_)) {
     event_ = nullptr;
     return driver_context_destroyed;

@@ -11,7 +11,7 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 template <class Table>
-driver_memory<Table>::~driver_memory() {
+inline driver_memory<Table>::~driver_memory() {
   if (address_ != nullptr) {
     if (!try_free()) {
       defer();
@@ -21,15 +21,16 @@ driver_memory<Table>::~driver_memory() {
 }
 
 template <class Table>
-bool driver_memory<Table>::try_record_stream(stream_ref stream,
-                                             std::shared_ptr<void const> owner) noexcept {
+inline bool driver_memory<Table>::try_record_stream(stream_ref stream,
+                                                    std::shared_ptr<void const> owner) noexcept {
   return runtime_of(stream.device()) == detail::runtime_of_table<Table>() &&
          uses_.try_add(in_current_context(*driver_, stream), std::move(owner));
 }
 
 template <class Table>
-report driver_memory<Table>::try_allocate(Table const& driver, context_guard<Table> const& guard,
-                                          device where, std::size_t bytes) noexcept {
+inline report driver_memory<Table>::try_allocate(Table const& driver,
+                                                 context_guard<Table> const& guard, device where,
+                                                 std::size_t bytes) noexcept {
   detail::retired_owners().collect();
   detail::relaxed_capture_scope<Table> const relaxed(driver);
   bool const managed = memory_of(where) == memory_kind::managed;
@@ -43,8 +44,9 @@ report driver_memory<Table>::try_allocate(Table const& driver, context_guard<Tab
 }
 
 template <class Table>
-report driver_memory<Table>::try_allocate_on(Table const& driver, context_guard<Table> const& guard,
-                                             stream_ref stream, std::size_t bytes) noexcept {
+inline report driver_memory<Table>::try_allocate_on(Table const& driver,
+                                                    context_guard<Table> const& guard,
+                                                    stream_ref stream, std::size_t bytes) noexcept {
   if (!driver.memory_allocate_async || !driver.memory_free_async) {
     return try_allocate(driver, guard, stream.device(), bytes);
   }
@@ -63,9 +65,9 @@ report driver_memory<Table>::try_allocate_on(Table const& driver, context_guard<
 }
 
 template <class Table>
-report driver_memory<Table>::record(Table const& driver, context_guard<Table> const& guard,
-                                    free_method method, stream_ref stream, std::size_t bytes,
-                                    report const& status) noexcept {
+inline report driver_memory<Table>::record(Table const& driver, context_guard<Table> const& guard,
+                                           free_method method, stream_ref stream, std::size_t bytes,
+                                           report const& status) noexcept {
   if (status.ok()) {
     driver_ = &driver;
     context_ = guard.to_store();
@@ -81,7 +83,7 @@ report driver_memory<Table>::record(Table const& driver, context_guard<Table> co
 }
 
 template <class Table>
-bool driver_memory<Table>::deferred::is_ready() noexcept {
+inline bool driver_memory<Table>::deferred::is_ready() noexcept {
   if (!memory.has_context()) {
     return memory.try_free();
   }
@@ -101,7 +103,7 @@ bool driver_memory<Table>::deferred::is_ready() noexcept {
 }
 
 template <class Table>
-bool driver_memory<Table>::deferred::try_record(stream_ref user) noexcept {
+inline bool driver_memory<Table>::deferred::try_record(stream_ref user) noexcept {
   Table const& driver = *memory.driver_;
   for (int attempt = 0; attempt < 2; ++attempt) {
     context_guard<Table> guard(driver);
@@ -126,7 +128,7 @@ bool driver_memory<Table>::deferred::try_record(stream_ref user) noexcept {
 }
 
 template <class Table>
-void driver_memory<Table>::defer() noexcept {
+inline void driver_memory<Table>::defer() noexcept {
   auto* const item = new (std::nothrow) deferred(std::move(*this));
   if (item != nullptr) {  // otherwise the memory is lost: there is no memory to keep it
     detail::retired_owners().add(item);
@@ -134,7 +136,7 @@ void driver_memory<Table>::defer() noexcept {
 }
 
 template <class Table>
-bool driver_memory<Table>::try_free() noexcept {
+inline bool driver_memory<Table>::try_free() noexcept {
   if (address_ == nullptr) {
     return true;
   }
@@ -149,7 +151,7 @@ bool driver_memory<Table>::try_free() noexcept {
 }
 
 template <class Table>
-bool driver_memory<Table>::try_free_after_waiting() noexcept {
+inline bool driver_memory<Table>::try_free_after_waiting() noexcept {
   detail::relaxed_capture_scope<Table> const relaxed(*driver_);
   if (!try_wait_for_uses() || !last_use_.try_wait()) {
     return false;
@@ -163,7 +165,7 @@ bool driver_memory<Table>::try_free_after_waiting() noexcept {
 }
 
 template <class Table>
-bool driver_memory<Table>::try_free_in_order() noexcept {
+inline bool driver_memory<Table>::try_free_in_order() noexcept {
   stream_ref const stream = stream_.get(where_);
   context_guard<Table> guard(*driver_);
   bool const is_entered =
@@ -193,7 +195,7 @@ bool driver_memory<Table>::try_free_in_order() noexcept {
 }
 
 template <class Table>
-bool driver_memory<Table>::try_free_of_device() noexcept {
+inline bool driver_memory<Table>::try_free_of_device() noexcept {
   detail::relaxed_capture_scope<Table> const relaxed(*driver_);
   context_guard<Table> guard(*driver_);
   report const entered = guard.try_enter_device(where_.id);
@@ -201,7 +203,7 @@ bool driver_memory<Table>::try_free_of_device() noexcept {
 }
 
 template <class Table>
-bool driver_memory<Table>::try_wait_for_uses() const noexcept {
+inline bool driver_memory<Table>::try_wait_for_uses() const noexcept {
   bool is_captured = false;
   static_cast<void>(uses_.visit([&](stream_ref user) noexcept {
     is_captured = is_captured || !try_wait_for(user);
@@ -211,7 +213,7 @@ bool driver_memory<Table>::try_wait_for_uses() const noexcept {
 }
 
 template <class Table>
-bool driver_memory<Table>::try_wait_for(stream_ref stream) const noexcept {
+inline bool driver_memory<Table>::try_wait_for(stream_ref stream) const noexcept {
   for (int attempt = 0; attempt < 2; ++attempt) {
     report const status = try_host_wait(*driver_, stream);
     if (status.ok() || detail::is_refused_now(status)) {
@@ -222,13 +224,13 @@ bool driver_memory<Table>::try_wait_for(stream_ref stream) const noexcept {
 }
 
 template <class Table>
-report driver_memory<Table>::try_enter(context_guard<Table>& guard) const noexcept {
+inline report driver_memory<Table>::try_enter(context_guard<Table>& guard) const noexcept {
   report const status = guard.try_enter_context(context_);
   return status.ok() ? status : guard.try_enter_context(context_);
 }
 
 template <class Table>
-bool driver_memory<Table>::free_now(driver_function<void*> const& function) const noexcept {
+inline bool driver_memory<Table>::free_now(driver_function<void*> const& function) const noexcept {
   driver_result const result = function(address_);
   if (result == driver_success) {
     return true;

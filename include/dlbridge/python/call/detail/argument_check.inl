@@ -80,7 +80,7 @@ constexpr std::size_t count_to_converted() noexcept {
 }
 
 template <class... Values>
-verdict argument_check<Values...>::accept(Values&... values) noexcept {
+inline verdict argument_check<Values...>::accept(Values&... values) noexcept {
   if constexpr ((is_loaded<Values> || ...)) {
     constexpr auto fast = static_cast<unsigned>(load_result::fast);
     if ((static_cast<unsigned>(result_of(values)) & ... & fast) != fast ||

@@ -59,7 +59,7 @@ managed_tensor build_export(shares<Owner> const*, PyObject* self, Array& array,
 }
 
 template <class Library, class T, class Options>
-stream_ref class_operations<Library, T, Options>::ready_on(PyObject* self, device where) {
+inline stream_ref class_operations<Library, T, Options>::ready_on(PyObject* self, device where) {
   if constexpr (dlbridge::detail::has_stream<T>) {
     return dlbridge::ready_on(Library::template get<T>(self), where);
   } else {
@@ -68,15 +68,16 @@ stream_ref class_operations<Library, T, Options>::ready_on(PyObject* self, devic
 }
 
 template <class Library, class T, class Options>
-managed_tensor class_operations<Library, T, Options>::own(PyObject* self, description const& d,
-                                                          struct_kind kind,
-                                                          read_only_policy policy) {
+inline managed_tensor class_operations<Library, T, Options>::own(PyObject* self,
+                                                                 description const& d,
+                                                                 struct_kind kind,
+                                                                 read_only_policy policy) {
   return build_export(static_cast<Options*>(nullptr), self, Library::template get<T>(self), d, kind,
                       policy);
 }
 
 template <class Library, class T, class Options>
-PyObject* class_operations<Library, T, Options>::give_tensor(managed_tensor& m) {
+inline PyObject* class_operations<Library, T, Options>::give_tensor(managed_tensor& m) {
   // If this function throws, its caller still owns m; but adopt may have freed its tensor by
   // then. adopt therefore receives a second tensor that shares the ownership of m.
   auto const original = std::make_shared<managed_tensor>(std::move(m));
@@ -92,7 +93,7 @@ PyObject* class_operations<Library, T, Options>::give_tensor(managed_tensor& m) 
 }
 
 template <class Library, class T, class Options>
-PyObject* class_operations<Library, T, Options>::make_object(managed_tensor m) {
+inline PyObject* class_operations<Library, T, Options>::make_object(managed_tensor m) {
   if constexpr (Library::makes_objects && dlbridge::detail::can_adopt<T>) {
     return Library::template make<T>(adopt_as<T>(std::move(m)));
   } else {
@@ -105,9 +106,10 @@ PyObject* class_operations<Library, T, Options>::make_object(managed_tensor m) {
 }
 
 template <class Library, class T, class Options>
-PyObject* class_operations<Library, T, Options>::dlpack(PyObject* self, PyObject* const* args,
-                                                        Py_ssize_t count,
-                                                        PyObject* keywords) noexcept {
+inline PyObject* class_operations<Library, T, Options>::dlpack(PyObject* self,
+                                                               PyObject* const* args,
+                                                               Py_ssize_t count,
+                                                               PyObject* keywords) noexcept {
   ref capsule;
   translated([&] {
     prepare(self);
@@ -135,14 +137,15 @@ PyObject* class_operations<Library, T, Options>::dlpack(PyObject* self, PyObject
 }
 
 template <class Library, class T, class Options>
-PyObject* class_operations<Library, T, Options>::dlpack_device(PyObject* self, PyObject*) noexcept {
+inline PyObject* class_operations<Library, T, Options>::dlpack_device(PyObject* self,
+                                                                      PyObject*) noexcept {
   ref pair;
   translated([&] { pair = device_pair(describe_object(self).device); });
   return pair.release();
 }
 
 template <class Library, class T, class Options>
-description class_operations<Library, T, Options>::describe_for_table(PyObject* self) {
+inline description class_operations<Library, T, Options>::describe_for_table(PyObject* self) {
   prepare(self);
   if constexpr (dlbridge::detail::has_stream<T>) {
     device const where = describe_object(self).device;
@@ -154,7 +157,8 @@ description class_operations<Library, T, Options>::describe_for_table(PyObject* 
 }
 
 template <class Library, class T, class Options>
-description class_operations<Library, T, Options>::describe_again(PyObject* self, device where) {
+inline description class_operations<Library, T, Options>::describe_again(PyObject* self,
+                                                                         device where) {
   description d = describe_object(self);
   if (d.device != where) {
     raise(refusal(errc::device_mismatch, name_of(where).c_str(), name_of(d.device).c_str(),
@@ -165,7 +169,7 @@ description class_operations<Library, T, Options>::describe_again(PyObject* self
 
 template <class Library, class T, class Options>
 template <class F>
-void class_operations<Library, T, Options>::translated(F&& f) noexcept {
+inline void class_operations<Library, T, Options>::translated(F&& f) noexcept {
   try {
     detail::call_function(f);
   } catch (...) {

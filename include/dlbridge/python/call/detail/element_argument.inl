@@ -21,15 +21,17 @@ DLBRIDGE_COLD ref items_of_mapping(PyObject* object) noexcept;
 
 namespace python {
 template <class T>
-load_result element_argument<T, element_kind::tensor>::load(PyObject* object, load_options how,
-                                                            element_refusal& why) noexcept {
+inline load_result element_argument<T, element_kind::tensor>::load(PyObject* object,
+                                                                   load_options how,
+                                                                   element_refusal& why) noexcept {
   load_result const result = tensor_.load(object, {true, how.shared});
   return result != load_result::refused ? result : refuse(why);
 }
 
 template <class T>
-load_result element_argument<T, element_kind::scalar>::load(PyObject* object, load_options how,
-                                                            element_refusal& why) noexcept {
+inline load_result element_argument<T, element_kind::scalar>::load(PyObject* object,
+                                                                   load_options how,
+                                                                   element_refusal& why) noexcept {
   bool const is_exact = scalar<T>::is_exact(object);
   return !how.convert && !is_exact          ? load_result::refused
          : !scalar<T>::load(object, value_) ? why.take()
@@ -38,29 +40,30 @@ load_result element_argument<T, element_kind::scalar>::load(PyObject* object, lo
 }
 
 template <class T>
-load_result element_argument<T, element_kind::optional>::load(PyObject* object, load_options how,
-                                                              element_refusal& why) noexcept {
+inline load_result element_argument<T, element_kind::optional>::load(
+    PyObject* object, load_options how, element_refusal& why) noexcept {
   is_none_ = object == Py_None;
   return is_none_ ? load_result::fast : element_.load(object, how, why);
 }
 
 namespace detail {
 template <class Holder, bool IsMapping>
-bool element_holder<Holder, IsMapping>::claim(bool& runs_python, element_refusal& why) noexcept {
+inline bool element_holder<Holder, IsMapping>::claim(bool& runs_python,
+                                                     element_refusal& why) noexcept {
   return self().for_each([&](auto& element, Py_ssize_t i) noexcept {
     return element.claim(runs_python, why) || place(i, why) != load_result::refused;
   });
 }
 
 template <class Holder, bool IsMapping>
-bool element_holder<Holder, IsMapping>::confirm(element_refusal& why) noexcept {
+inline bool element_holder<Holder, IsMapping>::confirm(element_refusal& why) noexcept {
   return self().for_each([&](auto& element, Py_ssize_t i) noexcept {
     return element.confirm(why) || place(i, why) != load_result::refused;
   });
 }
 
 template <class Holder, bool IsMapping>
-PyObject* element_holder<Holder, IsMapping>::first_tensor() noexcept {
+inline PyObject* element_holder<Holder, IsMapping>::first_tensor() noexcept {
   PyObject* first = nullptr;
   self().for_each([&](auto& element, Py_ssize_t) noexcept {
     first = element.first_tensor();
@@ -70,8 +73,8 @@ PyObject* element_holder<Holder, IsMapping>::first_tensor() noexcept {
 }
 
 template <class Holder, bool IsMapping>
-load_result element_holder<Holder, IsMapping>::load_each(PyObject* object, load_options how,
-                                                         element_refusal& why) noexcept {
+inline load_result element_holder<Holder, IsMapping>::load_each(PyObject* object, load_options how,
+                                                                element_refusal& why) noexcept {
   bool const is_exact =
       PyTuple_CheckExact(object) || PyList_CheckExact(object) || PyDict_CheckExact(object);
   load_result result = is_exact ? load_result::fast : load_result::after_python;
@@ -83,21 +86,22 @@ load_result element_holder<Holder, IsMapping>::load_each(PyObject* object, load_
 }
 
 template <class Holder, bool IsMapping>
-PyObject* element_holder<Holder, IsMapping>::item(Py_ssize_t i, Py_ssize_t part) const noexcept {
+inline PyObject* element_holder<Holder, IsMapping>::item(Py_ssize_t i,
+                                                         Py_ssize_t part) const noexcept {
   return IsMapping ? PyTuple_GET_ITEM(PyList_GET_ITEM(objects_.get(), i), part)
                    : PyTuple_GET_ITEM(objects_.get(), i);
 }
 
 template <class T, std::size_t... Is>
-load_result tuple_argument<T, std::index_sequence<Is...>>::load(PyObject* object, load_options how,
-                                                                element_refusal& why) noexcept {
+inline load_result tuple_argument<T, std::index_sequence<Is...>>::load(
+    PyObject* object, load_options how, element_refusal& why) noexcept {
   this->objects_ = tuple_of_sequence(object, how.convert, Py_ssize_t{sizeof...(Is)});
   return this->objects_ ? this->load_each(object, how, why) : why.take();
 }
 
 template <class T, class Value>
-load_result collection_argument<T, element_list<Value>>::load(PyObject* object, load_options how,
-                                                              element_refusal& why) noexcept {
+inline load_result collection_argument<T, element_list<Value>>::load(
+    PyObject* object, load_options how, element_refusal& why) noexcept {
   ref& objects = this->objects_;
   objects = is_mapping<T> ? items_of_mapping(object) : tuple_of_sequence(object, how.convert);
   size_ = !objects        ? 0
@@ -120,7 +124,7 @@ load_result collection_argument<T, element_list<Value>>::load(PyObject* object, 
 }
 
 template <class T, class Value>
-T collection_argument<T, element_list<Value>>::extract() {
+inline T collection_argument<T, element_list<Value>>::extract() {
   T result;
   for_each([&](element_type& element, [[maybe_unused]] Py_ssize_t i) {
     if constexpr (is_mapping<T>) {
@@ -135,7 +139,7 @@ T collection_argument<T, element_list<Value>>::extract() {
 
 template <class T, class Value>
 template <class F>
-bool collection_argument<T, element_list<Value>>::for_each(F&& f) {
+inline bool collection_argument<T, element_list<Value>>::for_each(F&& f) {
   Py_ssize_t i = 0;
   while (i < size_ && f(elements_[static_cast<std::size_t>(i)], i)) {
     ++i;
@@ -144,7 +148,7 @@ bool collection_argument<T, element_list<Value>>::for_each(F&& f) {
 }
 
 template <class T, class... Elements, std::size_t... Is>
-load_result variant_argument<T, element_list<Elements...>, std::index_sequence<Is...>>::load(
+inline load_result variant_argument<T, element_list<Elements...>, std::index_sequence<Is...>>::load(
     PyObject* object, load_options how, element_refusal& why) noexcept {
   element_refusal reasons;
   load_result result = load_first_of(object, {false, how.shared}, reasons);
@@ -160,7 +164,7 @@ load_result variant_argument<T, element_list<Elements...>, std::index_sequence<I
 }
 
 template <class T, class... Elements, std::size_t... Is>
-T variant_argument<T, element_list<Elements...>, std::index_sequence<Is...>>::extract() {
+inline T variant_argument<T, element_list<Elements...>, std::index_sequence<Is...>>::extract() {
   std::optional<T> result;
   static_cast<void>(
       ((Is == selected_ &&
@@ -170,15 +174,15 @@ T variant_argument<T, element_list<Elements...>, std::index_sequence<Is...>>::ex
 }
 
 template <class T, class... Elements, std::size_t... Is>
-PyObject* variant_argument<T, element_list<Elements...>,
-                           std::index_sequence<Is...>>::first_tensor() noexcept {
+inline PyObject* variant_argument<T, element_list<Elements...>,
+                                  std::index_sequence<Is...>>::first_tensor() noexcept {
   PyObject* first = nullptr;
   ((first = Is == selected_ ? std::get<Is>(elements_).first_tensor() : first), ...);
   return first;
 }
 
 template <class T, class... Elements, std::size_t... Is>
-load_result
+inline load_result
 variant_argument<T, element_list<Elements...>, std::index_sequence<Is...>>::load_first_of(
     PyObject* object, load_options how, element_refusal& reasons) noexcept {
   load_result result = load_result::refused;

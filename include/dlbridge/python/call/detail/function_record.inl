@@ -7,7 +7,7 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 template <class Test>
-function_record* record_list::find(Test test) {
+inline function_record* record_list::find(Test test) {
   std::lock_guard<std::mutex> const guard(access_);
   function_record* each = newest_;
   while (each != nullptr && !test(*each)) {

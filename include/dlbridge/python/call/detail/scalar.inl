@@ -73,8 +73,8 @@ scalar<T, std::enable_if_t<std::is_integral_v<T> && sizeof(T) <= sizeof(long lon
 }
 
 template <class T>
-bool scalar<T, std::enable_if_t<std::is_floating_point_v<T>>>::load(PyObject* object,
-                                                                    T& out) noexcept {
+inline bool scalar<T, std::enable_if_t<std::is_floating_point_v<T>>>::load(PyObject* object,
+                                                                           T& out) noexcept {
   if (PyFloat_CheckExact(object)) {
     out = static_cast<T>(PyFloat_AS_DOUBLE(object));
     return true;

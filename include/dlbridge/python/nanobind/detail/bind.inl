@@ -157,7 +157,7 @@ void bind(Scope& scope, char const* name, F&& function, Extra const&... extra) {
 
 template <class Class>
 template <class F, class... Extra>
-void constructed_class<Class>::def(char const* name, F&&, Extra const&... extra) {
+inline void constructed_class<Class>::def(char const* name, F&&, Extra const&... extra) {
   using signature = typename binding::call_signature<std::decay_t<F>>::signature;
   Class::def(name, ignoring(static_cast<signature*>(nullptr)), passed_extra(extra)...);
 }

@@ -128,7 +128,7 @@ struct type_caster<dlbridge::python::binding::returned_value<R>> {
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::on_nanobind {
 template <class P>
-P library::take(caster<P>& found) {
+inline P library::take(caster<P>& found) {
   if (!found.template can_cast<P>()) {  // this call or another one has taken it
     throw nb::next_overload();
   }
@@ -190,9 +190,8 @@ namespace nanobind DLBRIDGE_LOCAL {
 namespace detail {
 template <class P>
 template <class Flags>
-bool type_caster<dlbridge::python::detail::loaded_argument<P>>::from_python(handle source,
-                                                                            Flags flags,
-                                                                            cleanup_list* call) {
+inline bool type_caster<dlbridge::python::detail::loaded_argument<P>>::from_python(
+    handle source, Flags flags, cleanup_list* call) {
   dlbridge::python::on_nanobind::loading_scope const scope(call, source.ptr());
   namespace dp = dlbridge::python;
   return dp::binding::load<dp::on_nanobind::library>(value, source.ptr(),
@@ -200,7 +199,7 @@ bool type_caster<dlbridge::python::detail::loaded_argument<P>>::from_python(hand
 }
 
 template <class R>
-handle type_caster<dlbridge::python::binding::returned_value<R>>::from_cpp(
+inline handle type_caster<dlbridge::python::binding::returned_value<R>>::from_cpp(
     dlbridge::python::binding::returned_value<R>&& result, rv_policy, cleanup_list* call) noexcept {
   namespace dp = dlbridge::python;
   dp::ref object;

@@ -72,7 +72,7 @@ void bind(Scope& scope, char const* name, Callee callee, std::string const& disp
 
 template <class Class>
 template <class F, class... Extra>
-void constructed_class<Class>::def(char const* name, F&& function, Extra const&... extra) {
+inline void constructed_class<Class>::def(char const* name, F&& function, Extra const&... extra) {
   // A constructor is called by the name of its class, in contrast to __setstate__.
   bool const is_constructor = std::strcmp(name, "__init__") == 0;
   std::string const display_name =
@@ -101,7 +101,7 @@ struct process_attribute<dlbridge::returns> {
 };
 
 template <class Record>
-void process_attribute<dlbridge::returns>::init(dlbridge::returns const&, Record*) {
+inline void process_attribute<dlbridge::returns>::init(dlbridge::returns const&, Record*) {
   static_assert(sizeof(Record) == 0,
                 "dlbridge: returns is an extra of dlbridge::def, def_static, def_property and "
                 "def_property_readonly. Bind this function with one of them");
