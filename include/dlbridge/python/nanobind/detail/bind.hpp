@@ -9,6 +9,7 @@
 #include <string>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/python/nanobind/detail/private_names.hpp>
 #include <dlbridge/python/ref.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
