@@ -73,9 +73,10 @@ bool try_reach(int rank, std::int64_t const* shape, std::int64_t const* strides,
 bool has_alias(int rank, std::int64_t const* shape, std::int64_t const* strides) noexcept;
 
 namespace detail {
-// try_multiply for compilers without overflow builtins. The function writes out only if the result
-// fits.
+// try_multiply and try_add for compilers without overflow builtins. They write out only if the
+// result fits.
 bool try_multiply_portable(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept;
+bool try_add_portable(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept;
 
 // Keeps a loop over the few dimensions of a tensor as it is. GCC replaces a copy by `rep movs`,
 // which takes longer to start than to copy the numbers of eight dimensions, and it vectorizes other

@@ -23,8 +23,7 @@ DLBRIDGE_API bool try_multiply_portable(std::int64_t a, std::int64_t b,
   return true;
 }
 
-// try_add for compilers without overflow builtins. The function writes out only if the result fits.
-inline bool try_add_portable(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept {
+DLBRIDGE_API bool try_add_portable(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept {
   if (b > 0 ? a > (std::numeric_limits<std::int64_t>::max)() - b
             : a < (std::numeric_limits<std::int64_t>::min)() - b) {
     return false;

@@ -127,7 +127,8 @@ static_assert(is_laid_out<dlbridge::tensor_span<float>, 56> &&
 static_assert(is_laid_out<dlbridge::tensor<float>, 64> &&
               is_laid_out<dlbridge::tensor<float, matrix>, 80>);
 static_assert(is_laid_out<dlbridge::any_tensor, 8> && is_laid_out<dlbridge::shared_tensor, 8>);
-static_assert(is_laid_out<dlbridge::exchange_table, 8> && is_laid_out<dlbridge::dims, 520>);
+static_assert(!DLBRIDGE_DLPACK_AT_LEAST(2) || is_laid_out<dlbridge::exchange_table, 8>);
+static_assert(is_laid_out<dlbridge::dims, 520>);
 static_assert(is_laid_out<dlbridge::description, 1080> &&
               is_laid_out<dlbridge::host_allocator, 16>);
 static_assert(is_laid_out<dlbridge::extent_names, 1256>);

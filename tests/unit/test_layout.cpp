@@ -16,12 +16,6 @@
 
 #include "wide.hpp"
 
-DLBRIDGE_BEGIN_NAMESPACE
-namespace detail {
-bool try_add_portable(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept;  // layout.ipp
-}
-DLBRIDGE_END_NAMESPACE
-
 namespace {
 
 constexpr std::int64_t most = INT64_MAX;
