@@ -37,7 +37,8 @@ DLBRIDGE_INLINE void require_view(tensor_view const& view, requirement const& ne
 namespace detail {
 // Whether the extents meet the requirement. The result for a wrong rank is true, because another
 // rule, rank_mismatch, reports it.
-DLBRIDGE_INLINE bool has_extents(int rank, std::int64_t const* shape, requirement const& need) noexcept;
+DLBRIDGE_INLINE bool has_extents(int rank, std::int64_t const* shape,
+                                 requirement const& need) noexcept;
 DLBRIDGE_INLINE bool has_extents(tensor_view const& view, requirement const& need) noexcept {
   return has_extents(view.rank(), view.shape(), need);
 }
