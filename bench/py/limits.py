@@ -131,11 +131,11 @@ INSTRUCTIONS = (
     Limit("instructions-import-bare", "dlbridge.from_dlpack(bare C)", "empty call", 613, gate=True, kind="instructions"),
     Limit("instructions-memoryview", "memoryview(Tensor)", "empty call", 950, gate=True, kind="instructions"),
     Limit("instructions-def_fast", "def_fast(Tensor)", "empty call", 48, gate=True, kind="instructions"),
-    Limit("instructions-checks", "def_fast row-major matrix(Tensor)", "def_fast(Tensor)", 37, gate=True, kind="instructions"),
+    Limit("instructions-checks", "def_fast row-major matrix(Tensor)", "def_fast(Tensor)", 12, gate=True, kind="instructions"),
     Limit("instructions-def_fast3", "def_fast(Tensor x3)", "empty call", 180, gate=True, kind="instructions"),
     Limit("instructions-def_fast-ndarray", "def_fast(ndarray)", "empty call", 153, gate=True, kind="instructions"),
     Limit("instructions-def_fast-bare", "def_fast(bare C)", "empty call", 146, gate=True, kind="instructions"),
-    Limit("instructions-def_fast-matrix", "def_fast row-major matrix(Tensor)", "empty call", 87, gate=True, kind="instructions"),
+    Limit("instructions-def_fast-matrix", "def_fast row-major matrix(Tensor)", "empty call", 59, gate=True, kind="instructions"),
     Limit("instructions-caster", "caster(Tensor)", "empty call", 512, gate=True, kind="instructions"),
     Limit("instructions-def", "def(Tensor)", "empty call", 619, gate=True, kind="instructions"),
 )

@@ -54,7 +54,7 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 #define DLBRIDGE_EXCEPTIONS 0
 #endif
 
-// The number of the layouts: whoever changes the layout of a public type, or what its members mean,
+// The number of the layouts. A change of the layout of a public type, or of what its members mean,
 // raises it, so that the linker and the loader never merge symbols of two such builds. A test
 // states the layouts.
 #define DLBRIDGE_ABI_NUMBER 1
@@ -104,7 +104,8 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 // DLBRIDGE_INLINE: inlines a fast path into every caller.
 // DLBRIDGE_NOINLINE: keeps a slow path out of line, so that its caller needs fewer registers.
 // DLBRIDGE_COLD: declares a function that composes messages, or calls a driver, which takes
-// microseconds. It is compiled for size, and compilers take its calls for unlikely.
+// microseconds. It is compiled for size, and compilers take its calls for unlikely. The body states
+// DLBRIDGE_NOINLINE: GCC warns of a declaration that is inline and noinline.
 // DLBRIDGE_ALIGNED: starts a function at a cache line. Otherwise the time of a short call from
 // Python depends on the size of the code before the function, by up to 40 %.
 // DLBRIDGE_ASSUME: lets the optimizer rely on a condition. If the condition is false, the behaviour

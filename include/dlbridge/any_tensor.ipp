@@ -7,7 +7,8 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
-DLBRIDGE_API void raise_unlisted(tensor_view const& view, dtype const* listed, std::size_t count) {
+DLBRIDGE_NOINLINE DLBRIDGE_API void raise_unlisted(tensor_view const& view, dtype const* listed,
+                                                   std::size_t count) {
   report r = refusal(errc::dtype_mismatch, "", name_of(view).c_str());
   for (std::size_t i = 0; i < count; ++i) {
     r.expected.append(i == 0           ? ""

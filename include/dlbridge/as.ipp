@@ -31,7 +31,8 @@ DLBRIDGE_API bool nesting_strides(tensor_view const& view, std::int64_t* out) no
   return true;
 }
 
-DLBRIDGE_API void break_layout(report& r, tensor_view const& view, char const* expected) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void break_layout(report& r, tensor_view const& view,
+                                                 char const* expected) noexcept {
   std::int64_t strides[max_rank];
   view.copy_strides(strides);
   r.advice = r.ok() ? other_layout_advice : r.advice;
@@ -41,14 +42,15 @@ DLBRIDGE_API void break_layout(report& r, tensor_view const& view, char const* e
   append_extents(r.got, view.rank(), strides);
 }
 
-DLBRIDGE_API void raise_layout(tensor_view const& view, requirement const& need,
-                               char const* expected) {
+DLBRIDGE_NOINLINE DLBRIDGE_API void raise_layout(tensor_view const& view, requirement const& need,
+                                                 char const* expected) {
   report r = explain_mismatch(view, need);
   break_layout(r, view, expected);
   raise(r);
 }
 
-DLBRIDGE_API void raise_index_overflow(tensor_view const& view, std::size_t bytes) {
+DLBRIDGE_NOINLINE DLBRIDGE_API void raise_index_overflow(tensor_view const& view,
+                                                         std::size_t bytes) {
   report r = refusal(errc::overflow, "a tensor whose indices fit ", name_of(view).c_str(),
                      "Use a view type with a wider index");
   r.expected.append_unsigned(bytes * 8).append(" bits");

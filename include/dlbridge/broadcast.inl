@@ -51,7 +51,7 @@ bool has_number(Number number) noexcept {
 }
 
 template <class Number>
-[[noreturn]] DLBRIDGE_COLD void raise_no_number(dtype type, Number number) {
+[[noreturn]] DLBRIDGE_COLD DLBRIDGE_NOINLINE void raise_no_number(dtype type, Number number) {
   report r = refusal(errc::bad_argument, "a number that the dtype has: ", "");
   append_name(r.expected, type);
   if constexpr (std::is_integral_v<Number> && std::is_signed_v<Number>) {

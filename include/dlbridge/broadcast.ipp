@@ -7,8 +7,8 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
-DLBRIDGE_COLD inline report broadcast_refusal(errc code, tensor_view const& view,
-                                              dims const& extents) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline report broadcast_refusal(errc code, tensor_view const& view,
+                                                                dims const& extents) noexcept {
   report r = refusal(code, "extents that broadcast to ", name_of(view).c_str());
   append_extents(r.expected, extents.size(), extents.data());
   return r;

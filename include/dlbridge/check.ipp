@@ -25,7 +25,8 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool has_alignment_slow(tensor_view const& view,
   return (position_of(view) & (alignment - 1)) == 0 || view.empty();
 }
 
-DLBRIDGE_API report explain_mismatch(tensor_view const& view, requirement const& need) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report explain_mismatch(tensor_view const& view,
+                                                       requirement const& need) noexcept {
   report r;
   auto rule = [&r](bool passes, errc code) {
     if (!passes) {

@@ -28,7 +28,8 @@ DLBRIDGE_API bool is_convertible(tensor_view const& view, requirement const& nee
          has_extents(view, need);
 }
 
-DLBRIDGE_API report explain_conversion(tensor_view const& view, requirement const& need) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report explain_conversion(tensor_view const& view,
+                                                         requirement const& need) noexcept {
   requirement rest = need;
   bool const is_on_host = is_host_accessible(view.device());
   bool const is_same = view.dtype() == need.type;

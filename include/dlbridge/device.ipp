@@ -8,7 +8,7 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 
-DLBRIDGE_API device_text name_of(device where) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API device_text name_of(device where) noexcept {
   device_text text;
   append_name(text, where);
   return text;

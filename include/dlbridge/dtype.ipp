@@ -8,7 +8,7 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 
-DLBRIDGE_API dtype_text name_of(dtype t) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API dtype_text name_of(dtype t) noexcept {
   dtype_text text;
   append_name(text, t);
   return text;

@@ -8,7 +8,8 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
-DLBRIDGE_COLD inline void truncate_text(text_head& head, char const* text) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void truncate_text(text_head& head,
+                                                          char const* text) noexcept {
   char* const data = head.data();
   std::size_t const capacity = head.capacity;
   std::memcpy(data + head.size, text, capacity - 1 - head.size);
@@ -60,8 +61,8 @@ DLBRIDGE_API errc report::code() const noexcept {
   return static_cast<errc>(i);
 }
 
-DLBRIDGE_API report refusal(errc code, char const* expected, char const* got,
-                            char const* advice) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report refusal(errc code, char const* expected, char const* got,
+                                              char const* advice) noexcept {
   report r;
   r.add(code);
   r.expected.append(expected);
@@ -70,13 +71,13 @@ DLBRIDGE_API report refusal(errc code, char const* expected, char const* got,
   return r;
 }
 
-DLBRIDGE_API message_text message(report const& r) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API message_text message(report const& r) noexcept {
   message_text text;
   append_message(text, r);
   return text;
 }
 
-DLBRIDGE_API void raise(report const& why) {
+DLBRIDGE_NOINLINE DLBRIDGE_API void raise(report const& why) {
 #if DLBRIDGE_EXCEPTIONS
   throw error(why);
 #else

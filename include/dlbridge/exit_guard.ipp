@@ -8,7 +8,7 @@ DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 #if DLBRIDGE_EXCEPTIONS && !defined(_WIN32)
 
-DLBRIDGE_API void suspend_thread() noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void suspend_thread() noexcept {
   for (;;) {
     ::pause();  // a signal handler may interrupt it
   }

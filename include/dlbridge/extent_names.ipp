@@ -29,8 +29,9 @@ DLBRIDGE_API extent_names::entry const* extent_names::add(tensor_view const& vie
 }
 
 namespace detail {
-DLBRIDGE_API report disagreement(tensor_view const& view, requirement const& need,
-                                 extent_names::entry const& with, char const* where) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report disagreement(tensor_view const& view, requirement const& need,
+                                                   extent_names::entry const& with,
+                                                   char const* where) noexcept {
   report r;
   r.add(errc::extent_mismatch);
   char const name[] = {with.name, '\0'};

@@ -35,7 +35,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API void managed_tensor::free_guarded(std::uintptr_t 
 }
 
 namespace detail {
-DLBRIDGE_API report empty_owner() noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report empty_owner() noexcept {
   return refusal(errc::null_data, "an owner of a tensor", "an empty one");
 }
 }  // namespace detail

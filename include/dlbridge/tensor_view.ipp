@@ -33,13 +33,13 @@ DLBRIDGE_API std::int64_t bytes_for(std::int64_t count, dtype type, bool padded)
   return bits / 8 + (bits % 8 != 0 ? 1 : 0);
 }
 
-DLBRIDGE_API void append_name(view_text& text, tensor_view const& view) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void append_name(view_text& text, tensor_view const& view) noexcept {
   append_name(text, view.dtype());
   append_extents(text, view.rank(), view.shape());
   append_name(text.append(" on "), view.device());
 }
 
-DLBRIDGE_API view_text name_of(tensor_view const& view) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API view_text name_of(tensor_view const& view) noexcept {
   view_text text;
   append_name(text, view);
   return text;

@@ -65,7 +65,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API flaw find_flaw_slow(DLTensor const& t) noexcept {
   return flaw::none;
 }
 
-DLBRIDGE_API report explain(flaw what, DLTensor const& t) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report explain(flaw what, DLTensor const& t) noexcept {
   constexpr char const* broken = "The producer is broken; dlbridge cannot read this tensor";
   report r;
   r.advice = broken;

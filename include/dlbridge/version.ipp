@@ -6,7 +6,7 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 
-DLBRIDGE_API report unreadable(version received) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report unreadable(version received) noexcept {
   report r = refusal(errc::version_mismatch, "DLPack version 1.x", "version ",
                      "Ask the producer for max_version=(1, x), or use a newer dlbridge");
   r.got.append_unsigned(received.major_number).append(".").append_unsigned(received.minor_number);

@@ -9,7 +9,7 @@ namespace detail {
 inline namespace DLBRIDGE_COPY_KERNELS {
 // Whether the processor has AVX2, and the system saves its registers. __builtin_cpu_supports tells
 // the same, but adds 4 KB to each library that calls it.
-DLBRIDGE_COLD inline bool has_avx2() noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool has_avx2() noexcept {
 #if defined(DLBRIDGE_AVX2)
   unsigned a = 0, b = 0, c = 0, d = 0;
   constexpr unsigned needed = bit_OSXSAVE | bit_AVX;

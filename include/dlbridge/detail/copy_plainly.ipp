@@ -56,7 +56,7 @@ DLBRIDGE_API void copy_packed(tensor_view const& source, tensor_view const& dest
   });
 }
 
-DLBRIDGE_API void clear_unused_bits(tensor_view const& view) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void clear_unused_bits(tensor_view const& view) noexcept {
   std::int64_t const bits = view.count() * bit_pitch(view);
   if (bits % 8 != 0) {
     unsigned char& last = static_cast<unsigned char*>(const_cast<void*>(view.data()))[bits / 8];

@@ -13,7 +13,8 @@ DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 // Explains the ranks of a description: shape and strides have one rank, and that of the first call
 // of describe, before the array moved into the tensor.
-DLBRIDGE_COLD inline report explain_ranks(description const& d, int rank) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline report explain_ranks(description const& d,
+                                                            int rank) noexcept {
   report r = refusal(errc::bad_argument, "one stride for each dimension of ", "strides ",
                      "Correct the description of the array");
   if (d.shape.size() == rank) {

@@ -9,8 +9,8 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
-DLBRIDGE_API void raise_index(tensor_view const& view, int axis, std::int64_t index,
-                              bool is_unsigned) {
+DLBRIDGE_NOINLINE DLBRIDGE_API void raise_index(tensor_view const& view, int axis,
+                                                std::int64_t index, bool is_unsigned) {
   bounded_text<360> text("index ");
   if (is_unsigned) {
     text.append_unsigned(static_cast<std::uint64_t>(index));

@@ -7,7 +7,7 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
-DLBRIDGE_API void raise_no_memory() {
+DLBRIDGE_NOINLINE DLBRIDGE_API void raise_no_memory() {
   raise(refusal(errc::out_of_memory, "memory for a managed tensor", "none"));
 }
 }  // namespace detail

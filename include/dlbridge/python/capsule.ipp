@@ -17,7 +17,8 @@ inline bool same_name(char const* a, char const* b) noexcept {
   return a == b || std::strcmp(a, b) == 0;
 }
 
-DLBRIDGE_COLD inline report explain_capsule(PyObject* object, char const* name) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline report explain_capsule(PyObject* object,
+                                                              char const* name) noexcept {
   constexpr char const* expected = "a capsule named 'dltensor' or 'dltensor_versioned'";
   bool const used =
       name != nullptr && (same_name(name, struct_traits<DLManagedTensor>::used_name()) ||

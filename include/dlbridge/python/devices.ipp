@@ -32,7 +32,7 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
-DLBRIDGE_COLD inline report no_such_device(int count, device where) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline report no_such_device(int count, device where) noexcept {
   report r = refusal(errc::runtime_failed, "one of the ", "", "Pass a device that the runtime has");
   r.expected.append(std::int64_t{count}).append(" devices of its driver");
   append_name(r.got, where);
@@ -49,7 +49,7 @@ report check_ordinal(Table const& driver, device where) noexcept {
 }
 
 // Checks whether a runtime copies between two devices, its driver is usable, and has the second.
-DLBRIDGE_COLD inline report check_copy_path(device from, device to) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline report check_copy_path(device from, device to) noexcept {
   runtime_kind const kind = runtime_of_memory(from) != runtime_kind::none ? runtime_of_memory(from)
                                                                           : runtime_of_memory(to);
   runtime_kind copier = runtime_kind::none;
@@ -81,8 +81,8 @@ class driver_owner {
   managed_tensor memory_;
 };
 
-DLBRIDGE_API bool record_stream(managed_tensor const& tensor, stream_ref stream,
-                                PyObject* stream_object) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool record_stream(managed_tensor const& tensor, stream_ref stream,
+                                                  PyObject* stream_object) noexcept {
   if (auto* const shared = dlbridge::detail::find_owner<shared_tensor>(tensor)) {  // of a view
     return record_stream(shared->get(), stream, stream_object);
   }
@@ -98,7 +98,8 @@ DLBRIDGE_API bool record_stream(managed_tensor const& tensor, stream_ref stream,
   }
 }
 
-DLBRIDGE_API auto enter_device(stream_ref stream, void* room) noexcept -> void (*)(void*) {
+DLBRIDGE_NOINLINE DLBRIDGE_API auto enter_device(stream_ref stream, void* room) noexcept
+    -> void (*)(void*) {
   void (*leave)(void*) = nullptr;
   static_cast<void>(with_driver(runtime_of(stream.device()), [&](auto const& driver) noexcept {
     using guard = context_guard<std::decay_t<decltype(driver)>>;
@@ -110,7 +111,8 @@ DLBRIDGE_API auto enter_device(stream_ref stream, void* room) noexcept -> void (
   return leave;
 }
 
-DLBRIDGE_COLD inline managed_tensor move_without_gil(move_request const& request) {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline managed_tensor move_without_gil(
+    move_request const& request) {
   transfer_options options;
   options.kind = request.kind;
   options.row_major = is_on_device(request.source.device(), request.to);  // as copies on the host
@@ -128,7 +130,7 @@ DLBRIDGE_COLD inline managed_tensor move_without_gil(move_request const& request
   return build_on(driver_owner(std::move(copy)), d, request.kind);
 }
 
-DLBRIDGE_COLD inline managed_tensor allocate_without_gil(description d) {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline managed_tensor allocate_without_gil(description d) {
   std::size_t const bytes = dlbridge::detail::compact_bytes(d);
   managed_tensor tensor;
   {

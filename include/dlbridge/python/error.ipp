@@ -12,7 +12,7 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-DLBRIDGE_API ref repr_of(PyObject* object) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API ref repr_of(PyObject* object) noexcept {
   ref text = ref::steal(api<PyObject_Repr>(object));
   if (!text && PyErr_ExceptionMatches(PyExc_RecursionError) != 0) {  // of a deep list
     api<PyErr_Clear>();
@@ -64,7 +64,7 @@ DLBRIDGE_API PyObject* exception_for(errc code) noexcept {
   return PyExc_BufferError;
 }
 
-DLBRIDGE_API void set_error(report const& why, char const* where) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void set_error(report const& why, char const* where) noexcept {
   ref cause = take_exception();
   if (cause && !is_suppressible(cause.get())) {
     set_exception(std::move(cause));
@@ -91,16 +91,16 @@ DLBRIDGE_API void set_error(report const& why, char const* where) noexcept {
   }
 }
 
-DLBRIDGE_API bool succeeded(report const& why, char const* where) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool succeeded(report const& why, char const* where) noexcept {
   if (!why.ok()) {
     set_error(why, where);
   }
   return why.ok();
 }
 
-DLBRIDGE_API python_error::python_error() : taken_(std::make_shared<taken>()) {}
+DLBRIDGE_NOINLINE DLBRIDGE_API python_error::python_error() : taken_(std::make_shared<taken>()) {}
 
-DLBRIDGE_API void python_error::restore() const noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void python_error::restore() const noexcept {
   if (taken_->exception != nullptr) {
     set_exception(ref::borrow(taken_->exception));
   } else {
@@ -108,7 +108,8 @@ DLBRIDGE_API void python_error::restore() const noexcept {
   }
 }
 
-DLBRIDGE_API python_error::taken::taken() : exception(take_exception().release()) {
+DLBRIDGE_NOINLINE DLBRIDGE_API python_error::taken::taken()
+    : exception(take_exception().release()) {
   if (exception == nullptr) {
     text.append("python_error was thrown while no Python exception was pending");
     return;
@@ -123,9 +124,9 @@ DLBRIDGE_API python_error::taken::taken() : exception(take_exception().release()
   }
 }
 
-DLBRIDGE_API python_error::taken::~taken() { release_object(exception); }
+DLBRIDGE_NOINLINE DLBRIDGE_API python_error::taken::~taken() { release_object(exception); }
 
-DLBRIDGE_API void set_error_thrown(char const* where) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void set_error_thrown(char const* where) noexcept {
   try {
     throw;
   } catch (dlbridge::error const& e) {
@@ -141,7 +142,7 @@ DLBRIDGE_API void set_error_thrown(char const* where) noexcept {
   }
 }
 
-DLBRIDGE_API void set_standard_error_thrown() noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void set_standard_error_thrown() noexcept {
   auto const set = [](PyObject* type, std::exception const& e) noexcept {
     set_error_text(type, e.what());
   };
@@ -164,7 +165,7 @@ DLBRIDGE_API void set_standard_error_thrown() noexcept {
   }
 }
 
-DLBRIDGE_API void set_cause(PyObject* cause) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void set_cause(PyObject* cause) noexcept {
   if (cause == nullptr) {
     return;
   }

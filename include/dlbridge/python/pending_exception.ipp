@@ -40,7 +40,7 @@ DLBRIDGE_API void set_exception(ref exception) noexcept {
 #endif
 }
 
-DLBRIDGE_API bool is_raised_by_python() noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool is_raised_by_python() noexcept {
   ref exception = take_exception();
   bool const has_traceback =
       static_cast<bool>(ref::steal(PyException_GetTraceback(exception.get())));

@@ -8,7 +8,8 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
-DLBRIDGE_API cuda_table::cuda_table(driver_source const& source) noexcept : driver_source(source) {}
+DLBRIDGE_NOINLINE DLBRIDGE_API cuda_table::cuda_table(driver_source const& source) noexcept
+    : driver_source(source) {}
 
 DLBRIDGE_API char const* cuda_table::error_name(driver_result result) const noexcept {
   char const* text = nullptr;

@@ -38,7 +38,8 @@ inline bool is_retained(cuda_table const& driver, cuda_device_state const& state
 }
 }  // namespace detail
 
-DLBRIDGE_API report context_guard<cuda_table>::try_enter(stream_ref stream) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report
+context_guard<cuda_table>::try_enter(stream_ref stream) noexcept {
   leave();
   if (detail::is_default_stream(stream)) {
     bool is_gone = stream.context() == nullptr || is_destroyed(stream.context());
@@ -60,7 +61,8 @@ DLBRIDGE_API report context_guard<cuda_table>::try_enter(stream_ref stream) noex
   return status.ok() ? try_enter_primary(device) : status;
 }
 
-DLBRIDGE_API report context_guard<cuda_table>::try_enter_device(int ordinal) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report
+context_guard<cuda_table>::try_enter_device(int ordinal) noexcept {
   leave();
   void* context = nullptr;
   report status = try_get_current(context);
@@ -86,12 +88,13 @@ DLBRIDGE_API report context_guard<cuda_table>::try_enter_device(int ordinal) noe
   return current == device ? status : try_enter_primary(device);
 }
 
-DLBRIDGE_API report context_guard<cuda_table>::try_enter_context(void* context) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report
+context_guard<cuda_table>::try_enter_context(void* context) noexcept {
   bool is_gone = false;
   return try_enter_context(context, is_gone);
 }
 
-DLBRIDGE_API report
+DLBRIDGE_NOINLINE DLBRIDGE_API report
 context_guard<cuda_table>::try_enter_context(cuda_context const& stored) noexcept {
   return exists(stored) ? try_enter_context(stored.handle)
                         : detail::failed_call(driver_, driver_.context_get_id.name(),
@@ -128,7 +131,8 @@ DLBRIDGE_API stream_ref context_guard<cuda_table>::in_context(stream_ref stream)
   return detail::is_default_stream(stream) ? stream.in_context(context_) : stream;
 }
 
-DLBRIDGE_API void* context_guard<cuda_table>::find_context(int ordinal) const noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void* context_guard<cuda_table>::find_context(
+    int ordinal) const noexcept {
   void* current = nullptr;
   if (!try_get_current(current).ok() || ordinal < 0) {
     return nullptr;
@@ -146,7 +150,7 @@ DLBRIDGE_API void* context_guard<cuda_table>::find_context(int ordinal) const no
   return is_kept ? current : primary != nullptr ? primary : find_primary(ordinal);
 }
 
-DLBRIDGE_API event_pool* context_guard<cuda_table>::events() const noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API event_pool* context_guard<cuda_table>::events() const noexcept {
   for (int i = 0; context_ != nullptr && i < max_devices; ++i) {
     detail::cuda_device_state& state = detail::cuda_devices()[i];
     if (state.primary.load(std::memory_order_acquire) == context_ &&
@@ -164,7 +168,8 @@ DLBRIDGE_API event_pool* context_guard<cuda_table>::events() const noexcept {
                                                    : nullptr;
 }
 
-DLBRIDGE_API void* context_guard<cuda_table>::retain_active(int device) const noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void* context_guard<cuda_table>::retain_active(
+    int device) const noexcept {
   unsigned flags = 0;
   int active = 0;
   void* primary = nullptr;
@@ -193,8 +198,8 @@ DLBRIDGE_API void* context_guard<cuda_table>::find_primary(int ordinal) const no
   return try_get_device(ordinal, device).ok() ? retain_active(device) : nullptr;
 }
 
-DLBRIDGE_API report context_guard<cuda_table>::try_enter_context(void* context,
-                                                                 bool& is_gone) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report
+context_guard<cuda_table>::try_enter_context(void* context, bool& is_gone) noexcept {
   leave();
   void* previous = nullptr;
   report status = try_get_current(previous);
@@ -259,8 +264,8 @@ DLBRIDGE_API report context_guard<cuda_table>::try_enter_primary(int device) noe
   return status;
 }
 
-DLBRIDGE_API report context_guard<cuda_table>::try_retain(int device,
-                                                          void*& context) const noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report
+context_guard<cuda_table>::try_retain(int device, void*& context) const noexcept {
   unsigned flags = 0;
   int was_active = 0;
   static_cast<void>(succeeds(driver_, driver_.primary_get_state, device, &flags, &was_active));

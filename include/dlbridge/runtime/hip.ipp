@@ -8,7 +8,7 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
-DLBRIDGE_API hip_table::hip_table(driver_source const& source) noexcept
+DLBRIDGE_NOINLINE DLBRIDGE_API hip_table::hip_table(driver_source const& source) noexcept
     : driver_source(source),
       error_name_(as_text(find("hipGetErrorName", false))),
       error_text_(as_text(find("hipGetErrorString", false))) {}
@@ -68,7 +68,8 @@ DLBRIDGE_API hip_table const* hip() noexcept {
   return driver.status.ok() ? &driver.table : nullptr;
 }
 
-DLBRIDGE_API report context_guard<hip_table>::try_enter_device(int ordinal) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report
+context_guard<hip_table>::try_enter_device(int ordinal) noexcept {
   leave();
   report status = try_call(driver_, driver_.get_device, &previous_);
   if (status.ok() && previous_ != ordinal) {

@@ -108,8 +108,8 @@ bool order_quickly(Table const& driver, stream_ref consumer, stream_ref producer
 }
 
 template <class Table>
-DLBRIDGE_COLD report try_order_carefully(Table const& driver, stream_ref consumer,
-                                         stream_ref producer) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE report try_order_carefully(Table const& driver, stream_ref consumer,
+                                                           stream_ref producer) noexcept {
   context_guard<Table> guard(driver);
   capture_state consumer_capture;
   capture_state producer_capture;
@@ -146,7 +146,7 @@ report try_order_after(Table const& driver, stream_ref consumer, stream_ref prod
 }
 
 template <class Table>
-report try_host_wait(Table const& driver, stream_ref stream) noexcept {
+DLBRIDGE_NOINLINE report try_host_wait(Table const& driver, stream_ref stream) noexcept {
   if (!detail::is_default_stream(stream) &&
       detail::ask_for_capture(driver, stream) == detail::capture_answer::no &&
       succeeds(driver, driver.stream_synchronize, stream.native_handle())) {

@@ -6,8 +6,8 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace detail {
-DLBRIDGE_API report captures_differ(capture_state const& consumer,
-                                    capture_state const& producer) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report captures_differ(capture_state const& consumer,
+                                                      capture_state const& producer) noexcept {
   auto const name = [](capture_state const& state) {
     return state.active ? "one that is being captured" : "one that is not";
   };
@@ -20,13 +20,13 @@ DLBRIDGE_API report captures_differ(capture_state const& consumer,
   return r;
 }
 
-DLBRIDGE_API report no_wait_in_capture() noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report no_wait_in_capture() noexcept {
   return refusal(errc::capturing, "a stream that the host may wait for", "one that is captured",
                  "Captured operations have not run yet: wait after launching the graph");
 }
 }  // namespace detail
 
-DLBRIDGE_API report try_host_wait(stream_ref stream) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report try_host_wait(stream_ref stream) noexcept {
   runtime_kind const kind = runtime_of(stream.device());
   if (kind != runtime_kind::none) {
     return with_driver(kind, [&](auto const& driver) { return try_host_wait(driver, stream); });

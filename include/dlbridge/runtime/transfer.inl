@@ -27,8 +27,9 @@ DLBRIDGE_COLD description describe_copy(tensor_view const& source, device where,
 DLBRIDGE_COLD report no_path_of_driver(device from, device to, runtime_kind driver) noexcept;
 
 template <class Table>
-DLBRIDGE_COLD managed_tensor allocate_copy(copy_stream<Table>& stream, description& d,
-                                           transfer_options const& options) {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE managed_tensor allocate_copy(copy_stream<Table>& stream,
+                                                             description& d,
+                                                             transfer_options const& options) {
   if (d.device.type == kDLCPU) {
     return build_compact(d, options.kind, default_allocator());
   }
@@ -76,8 +77,9 @@ void require_copy_path(device from, device to, stream_ref stream,
 }  // namespace detail
 
 template <class Table>
-managed_tensor transfer(Table const& driver, tensor_view const& source, device where,
-                        stream_ref stream, transfer_options const& options) {
+DLBRIDGE_NOINLINE managed_tensor transfer(Table const& driver, tensor_view const& source,
+                                          device where, stream_ref stream,
+                                          transfer_options const& options) {
   detail::require_copy_path<Table>(source.device(), where, stream);
   detail::retired_owners().collect();
   description d = detail::describe_copy(source, where, options);

@@ -7,8 +7,8 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace detail {
-DLBRIDGE_API description describe_copy(tensor_view const& source, device where,
-                                       transfer_options const& options) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API description describe_copy(tensor_view const& source, device where,
+                                                         transfer_options const& options) noexcept {
   auto const rank = static_cast<std::size_t>(source.rank());
   description d;
   d.type = source.dtype();
@@ -22,8 +22,8 @@ DLBRIDGE_API description describe_copy(tensor_view const& source, device where,
   return d;
 }
 
-DLBRIDGE_API managed_tensor copy_on_host(tensor_view const& source, device where,
-                                         transfer_options const& options) {
+DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor copy_on_host(tensor_view const& source, device where,
+                                                           transfer_options const& options) {
   retired_owners().collect();
   managed_tensor result =
       build_compact(describe_copy(source, where, options), options.kind, default_allocator());
@@ -33,15 +33,16 @@ DLBRIDGE_API managed_tensor copy_on_host(tensor_view const& source, device where
   return result;
 }
 
-DLBRIDGE_COLD inline report no_copy_path(device from, device to) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline report no_copy_path(device from, device to) noexcept {
   report r = refusal(errc::device_mismatch, "memory of the CPU, and of CUDA or of ROCm, to copy",
                      "", "Copy through the CPU, or request a copy from the producer");
   append_name(append_name(r.got, from).append(" and "), to);
   return r;
 }
 
-DLBRIDGE_API report find_copy_path(device from, device to, stream_ref stream, runtime_kind& out,
-                                   copy_target target) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report find_copy_path(device from, device to, stream_ref stream,
+                                                     runtime_kind& out,
+                                                     copy_target target) noexcept {
   runtime_kind const runtime_from = runtime_of_memory(from);
   runtime_kind const runtime_to = runtime_of_memory(to);
   bool const is_one_runtime = runtime_from == runtime_to || runtime_from == runtime_kind::none ||
@@ -71,7 +72,8 @@ DLBRIDGE_API report find_copy_path(device from, device to, stream_ref stream, ru
   return r;
 }
 
-DLBRIDGE_API report no_path_of_driver(device from, device to, runtime_kind driver) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report no_path_of_driver(device from, device to,
+                                                        runtime_kind driver) noexcept {
   bool const is_cuda = driver == runtime_kind::cuda;
   report r =
       refusal(errc::device_mismatch,
@@ -82,8 +84,9 @@ DLBRIDGE_API report no_path_of_driver(device from, device to, runtime_kind drive
 }
 }  // namespace detail
 
-DLBRIDGE_API managed_tensor transfer(tensor_view const& source, device where, stream_ref stream,
-                                     transfer_options const& options) {
+DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor transfer(tensor_view const& source, device where,
+                                                       stream_ref stream,
+                                                       transfer_options const& options) {
   runtime_kind runtime = runtime_kind::none;
   detail::require_success(detail::find_copy_path(source.device(), where, stream, runtime));
   if (where.type == kDLCPU && detail::side_of(source.device()) == memory_side::host) {

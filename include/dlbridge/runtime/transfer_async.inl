@@ -29,7 +29,7 @@ struct copy_in_flight : retired {
   stream_event<Table> event{};
 
   bool is_ready() noexcept override { return event.has_passed(); }
-  DLBRIDGE_COLD ~copy_in_flight() override {
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE ~copy_in_flight() override {
     if (block != nullptr) {
       staging_blocks<Table>().put(std::move(block));
     }
@@ -61,8 +61,10 @@ tensor_view stage(copy_stream<Table>& copies, copy_in_flight<Table>& flight,
 // Enqueues the copy on the stream. Returns false if the layout needs the host; nothing is enqueued
 // then.
 template <class Table>
-DLBRIDGE_COLD bool try_enqueue(copy_stream<Table>& copies, copy_in_flight<Table>& flight,
-                               tensor_view const& source, tensor_view const& destination) {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE bool try_enqueue(copy_stream<Table>& copies,
+                                                 copy_in_flight<Table>& flight,
+                                                 tensor_view const& source,
+                                                 tensor_view const& destination) {
   DLTensor staged{};
   bool const fits = range_of(destination).size <= static_cast<std::int64_t>(largest_staging);
   if (fits && is_pageable(copies.driver(), source)) {
@@ -77,9 +79,10 @@ DLBRIDGE_COLD bool try_enqueue(copy_stream<Table>& copies, copy_in_flight<Table>
 }  // namespace detail
 
 template <class Table>
-managed_tensor transfer_async(Table const& driver, shared_tensor const& owner,
-                              tensor_view const& source, device where, stream_ref stream,
-                              transfer_options const& options) {
+DLBRIDGE_NOINLINE managed_tensor transfer_async(Table const& driver, shared_tensor const& owner,
+                                                tensor_view const& source, device where,
+                                                stream_ref stream,
+                                                transfer_options const& options) {
   detail::require_copy_path<Table>(source.device(), where, stream);
   transfer_options waiting = options;
   waiting.source_outlives_copy = false;

@@ -7,9 +7,10 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
-DLBRIDGE_API managed_tensor transfer_async(shared_tensor const& owner, tensor_view const& source,
-                                           device where, stream_ref stream,
-                                           transfer_options const& options) {
+DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor transfer_async(shared_tensor const& owner,
+                                                             tensor_view const& source,
+                                                             device where, stream_ref stream,
+                                                             transfer_options const& options) {
   runtime_kind runtime = runtime_kind::none;
   detail::require_success(detail::find_copy_path(source.device(), where, stream, runtime));
   if (detail::side_of(source.device()) == memory_side::host && where.type == kDLCPU) {

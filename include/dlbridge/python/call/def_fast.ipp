@@ -17,8 +17,9 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
-DLBRIDGE_API bool bind_or_raise(function_record const& record, call_arguments const& call,
-                                PyObject** bound) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool bind_or_raise(function_record const& record,
+                                                  call_arguments const& call,
+                                                  PyObject** bound) noexcept {
   ref why;
   if (bind_arguments(record, call, bound, why)) {
     return true;
@@ -30,7 +31,7 @@ DLBRIDGE_API bool bind_or_raise(function_record const& record, call_arguments co
 }
 
 // Refuses the name of a function that the module already has, which def_fast would replace.
-DLBRIDGE_COLD inline void require_free_name(PyObject* module, char const* name) {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void require_free_name(PyObject* module, char const* name) {
   ref const existing = optional_attribute(module, name);
   if (PyErr_Occurred() != nullptr) {
     throw python_error();
@@ -41,10 +42,10 @@ DLBRIDGE_COLD inline void require_free_name(PyObject* module, char const* name) 
   }
 }
 
-DLBRIDGE_API void add_fast(PyObject* module, char const* name,
-                           std::initializer_list<char const*> parameters, char const* doc,
-                           returns results, fast_function call,
-                           signature_annotations const& annotations) {
+DLBRIDGE_NOINLINE DLBRIDGE_API void add_fast(PyObject* module, char const* name,
+                                             std::initializer_list<char const*> parameters,
+                                             char const* doc, returns results, fast_function call,
+                                             signature_annotations const& annotations) {
   if (parameters.size() > annotations.count) {
     raise(refusal(errc::bad_argument, "at most one name for each parameter", name));
   }

@@ -31,7 +31,7 @@ DLBRIDGE_API device destination(device requested, device own) noexcept {
   return requested != cpu && is_on_device(own, requested) ? own : destination(requested);
 }
 
-DLBRIDGE_API report no_device_operations(device where) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report no_device_operations(device where) noexcept {
   report r = refusal(errc::runtime_missing, "a module that works with the streams of ", "",
                      "Its author calls dlbridge::use_devices() where the module is made; until "
                      "then pass stream=-1 and order the streams yourself");
@@ -40,14 +40,14 @@ DLBRIDGE_API report no_device_operations(device where) noexcept {
   return r;
 }
 
-DLBRIDGE_API report cannot_reach(device from, device to) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report cannot_reach(device from, device to) noexcept {
   report r = refusal(errc::device_mismatch, "", name_of(from).c_str(),
                      "The producer did not move it; move it with its own library first");
   append_name(r.expected, to);
   return r;
 }
 
-DLBRIDGE_API report forbidden_move(device where, device target) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report forbidden_move(device where, device target) noexcept {
   report why =
       refusal(errc::copy_forbidden, "no copy", "", "Leave copy= out if a copy is acceptable");
   append_name(append_name(why.got.append("one from "), where).append(" to "), target);
@@ -55,7 +55,8 @@ DLBRIDGE_API report forbidden_move(device where, device target) noexcept {
 }
 }  // namespace detail
 
-DLBRIDGE_API report try_order_after(stream_ref consumer, stream_ref producer) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report try_order_after(stream_ref consumer,
+                                                      stream_ref producer) noexcept {
   if (consumer == producer || runtime_of(producer.device()) == runtime_kind::none) {
     return report{};
   }
@@ -64,14 +65,14 @@ DLBRIDGE_API report try_order_after(stream_ref consumer, stream_ref producer) no
                               : detail::no_device_operations(producer.device());
 }
 
-DLBRIDGE_API void order_after(stream_ref consumer, stream_ref producer) {
+DLBRIDGE_NOINLINE DLBRIDGE_API void order_after(stream_ref consumer, stream_ref producer) {
   report const why = python::try_order_after(consumer, producer);
   if (!why.ok()) {
     raise(why);
   }
 }
 
-DLBRIDGE_API report try_host_wait(stream_ref stream) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report try_host_wait(stream_ref stream) noexcept {
   auto* const operation = device_operations::get().host_wait;
   return operation != nullptr ? operation(stream) : detail::no_device_operations(stream.device());
 }
@@ -86,7 +87,7 @@ DLBRIDGE_API void host_wait(stream_ref stream) {
   }
 }
 
-DLBRIDGE_API void current_device::enter(stream_ref stream) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void current_device::enter(stream_ref stream) noexcept {
   leave();
   if (device_operations::get().enter != nullptr &&
       runtime_of(stream.device()) != runtime_kind::none) {
@@ -115,7 +116,7 @@ DLBRIDGE_API void record_lasting_stream(managed_tensor const& tensor, stream_ref
   }
 }
 
-DLBRIDGE_API report check_move(device from, device to) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report check_move(device from, device to) noexcept {
   auto* const operation = device_operations::get().check_move;
   return operation != nullptr ? operation(from, to) : detail::cannot_reach(from, to);
 }
@@ -129,8 +130,8 @@ DLBRIDGE_API bool lacks_driver(report const& why) noexcept {
          why.has(errc::not_permitted);
 }
 
-DLBRIDGE_API bool forbids_move(copy_policy copy, device from, device to,
-                               report const& why) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool forbids_move(copy_policy copy, device from, device to,
+                                                 report const& why) noexcept {
   return copy == copy_policy::never &&
          (why.ok() || lacks_driver(check_move(from, device(to.type, 0))));
 }

@@ -131,7 +131,7 @@ DLBRIDGE_API bool try_read_typestr(char const* typestr, std::int64_t& item_bytes
   return detail::read_byte_order(typestr, item_bytes) && detail::find_kind(kind, item_bytes, out);
 }
 
-DLBRIDGE_API char const* remedy_for_typestr(char const* typestr) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API char const* remedy_for_typestr(char const* typestr) noexcept {
   constexpr char const* in_order = "Pass x.astype(x.dtype.newbyteorder('='))";
   bool const is_native = detail::read_byte_order(typestr, 2);
   switch (*typestr) {

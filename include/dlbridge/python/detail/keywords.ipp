@@ -24,7 +24,7 @@ DLBRIDGE_API std::atomic<names const*>& names::known() noexcept {
   return all;
 }
 
-DLBRIDGE_API names const* names::make() noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API names const* names::make() noexcept {
   static constexpr row rows[] = {
       {&names::dlpack, "__dlpack__"},
       {&names::dlpack_device, "__dlpack_device__"},
@@ -68,7 +68,7 @@ DLBRIDGE_API names const* names::make() noexcept {
   return all;
 }
 
-DLBRIDGE_API names const& names::make_or_none() noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API names const& names::make_or_none() noexcept {
   static constexpr names none;
   names const* const all = make();
   return all != nullptr ? *all : none;

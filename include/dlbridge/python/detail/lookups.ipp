@@ -26,7 +26,8 @@ DLBRIDGE_API ref optional_attribute(PyObject* object, char const* name) noexcept
 }
 
 namespace detail {
-DLBRIDGE_API ref import_function(char const* module, char const* function) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API ref import_function(char const* module,
+                                                   char const* function) noexcept {
   ref const owner = ref::steal(api<PyImport_ImportModule>(module));
   return owner ? ref::steal(api<PyObject_GetAttrString>(owner.get(), function)) : ref();
 }

@@ -61,7 +61,7 @@ DLBRIDGE_API bool read_device_pair(PyObject* value, char const* name, device& ou
   return true;
 }
 
-DLBRIDGE_API bool read_device(PyObject* value, device& out) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool read_device(PyObject* value, device& out) noexcept {
   constexpr char const* expected =
       "a device that DLPack has: a name such as 'cpu' or 'cuda:0', a pair (device type, device "
       "id), or a framework's device";

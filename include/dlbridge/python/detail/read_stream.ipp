@@ -27,7 +27,8 @@ DLBRIDGE_API bool read_address(PyObject* value, std::int64_t& out) noexcept {
 
 // Reads the handle of a stream from the first of its attributes that can be read. Returns false,
 // with the exception of the first attribute that raised set, if there is one.
-DLBRIDGE_COLD inline bool read_handle(PyObject* stream, std::int64_t& out) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool read_handle(PyObject* stream,
+                                                        std::int64_t& out) noexcept {
   ref first;
   names const& n = names::get();
   for (PyObject* const name : {n.cuda_stream, n.ptr, n.handle}) {

@@ -13,8 +13,9 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 namespace detail {
-DLBRIDGE_API bool refuse_value(PyObject* value, char const* name, char const* expected, errc code,
-                               char const* advice) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool refuse_value(PyObject* value, char const* name,
+                                                 char const* expected, errc code,
+                                                 char const* advice) noexcept {
   ref cause = take_exception();
   report r = refusal(code, name, "", advice);
   r.expected.append(" to be ").append(expected);

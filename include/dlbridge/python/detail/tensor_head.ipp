@@ -10,19 +10,20 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
-DLBRIDGE_API bool add_tensor_head(PyTypeObject* type) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool add_tensor_head(PyTypeObject* type) noexcept {
   ref const capsule = ref::steal(api<PyCapsule_New>(type, tensor_head_name, nullptr));
   return capsule && api<PyObject_SetAttr>(reinterpret_cast<PyObject*>(type),
                                           names::get().tensor_head, capsule.get()) == 0;
 }
 
-DLBRIDGE_API bool has_tensor_head(PyTypeObject* type) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool has_tensor_head(PyTypeObject* type) noexcept {
   ref const capsule = type_attribute(type, names::get().tensor_head);
   return capsule && PyCapsule_IsValid(capsule.get(), tensor_head_name) != 0 &&
          api<PyCapsule_GetPointer>(capsule.get(), tensor_head_name) == type;
 }
 
-DLBRIDGE_API bool read_stream_of_tensor(PyObject* object, stream_ref& out) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool read_stream_of_tensor(PyObject* object,
+                                                          stream_ref& out) noexcept {
   if (!has_tensor_head(Py_TYPE(object))) {
     return false;
   }

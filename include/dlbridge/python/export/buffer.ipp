@@ -16,8 +16,9 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 namespace detail {
 // Sets a BufferError, and returns false.
-DLBRIDGE_COLD inline bool refuse_buffer(tensor_view const& view, errc code, char const* expected,
-                                        char const* advice) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool refuse_buffer(tensor_view const& view, errc code,
+                                                          char const* expected,
+                                                          char const* advice) noexcept {
   set_error(refusal(code, expected, name_of(view).c_str(), advice));
   return false;
 }

@@ -157,7 +157,8 @@ DLBRIDGE_API void order_export(export_request const& request, stream_ref const& 
 namespace detail {
 // Legacy structs have no flag for read-only memory. An array of a library whose arrays never change
 // becomes one all the same, as its library makes them, too.
-DLBRIDGE_COLD inline read_only_policy policy_of(shared_tensor const& owner) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline read_only_policy policy_of(
+    shared_tensor const& owner) noexcept {
   shared_tensor const* const first = dlbridge::detail::find_owner<shared_tensor>(owner.get());
   managed_tensor const& tensor = first != nullptr ? first->get() : owner.get();
   return find_immutable(tensor) != nullptr ? read_only_policy::drop : read_only_policy::refuse;
@@ -185,9 +186,10 @@ inline managed_tensor export_from_host(shared_tensor const& owner, tensor_view c
 
 // Copies to the requested device: on the consumer's stream where streams work on that device (spec
 // 4.3), else on the tensor's own stream.
-DLBRIDGE_COLD inline managed_tensor export_moved(shared_tensor const& owner,
-                                                 tensor_view const& view, stream_ref const& ready,
-                                                 export_request const& request) {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline managed_tensor export_moved(shared_tensor const& owner,
+                                                                   tensor_view const& view,
+                                                                   stream_ref const& ready,
+                                                                   export_request const& request) {
   device const own = view.device();
   if (request.copy == copy_policy::never || !can_move(own, request.target)) {
     raise(refusal(request.copy == copy_policy::never ? errc::copy_forbidden : errc::device_mismatch,
@@ -233,7 +235,7 @@ DLBRIDGE_API managed_tensor export_tensor(shared_tensor const& owner, tensor_vie
 }
 
 namespace detail {
-DLBRIDGE_API void raise_to_consumer(report why) {
+DLBRIDGE_NOINLINE DLBRIDGE_API void raise_to_consumer(report why) {
   if (why.has(errc::read_only)) {
     why.advice =
         "Give the consumer dlbridge.from_dlpack(x, copy=True), or dlbridge.from_dlpack(x, "

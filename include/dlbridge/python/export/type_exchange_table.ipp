@@ -16,7 +16,7 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
-DLBRIDGE_API void refuse_lending(std::uint64_t flags) {
+DLBRIDGE_NOINLINE DLBRIDGE_API void refuse_lending(std::uint64_t flags) {
   constexpr char const* advice = "Ask for an owning one";
   if ((flags & flag_read_only) != 0) {
     raise(refusal(errc::read_only, "writable memory for a tensor that is lent", "read-only memory",
@@ -74,7 +74,8 @@ DLBRIDGE_API managed_tensor adopt_checked(DLManagedTensorVersioned* raw) noexcep
   return managed_tensor::adopt(raw);
 }
 
-DLBRIDGE_API bool add_exchange_table(PyTypeObject* type, void const* table) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool add_exchange_table(PyTypeObject* type,
+                                                       void const* table) noexcept {
   if (!names::prepare()) {
     return false;
   }

@@ -42,8 +42,8 @@ DLBRIDGE_API bool describe_layout(byte_layout& from, std::int64_t item_bytes,
 }
 
 // @param object the array of a typestr; null for the format of a buffer
-DLBRIDGE_COLD inline void refuse_format(char const* what, char const* format,
-                                        PyObject* object) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void refuse_format(char const* what, char const* format,
+                                                          PyObject* object) noexcept {
   bool const is_of_numpy = object != nullptr && optional_attribute(object, "astype");
   char const* text = format;
   report r = refusal(errc::dtype_mismatch, what, "'",
@@ -82,8 +82,8 @@ DLBRIDGE_API bool read_integers(PyObject* sequence, std::int64_t* out, int& coun
   return true;
 }
 
-DLBRIDGE_API managed_tensor refuse_interface(PyObject* value, char const* name,
-                                             char const* expected) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor refuse_interface(PyObject* value, char const* name,
+                                                               char const* expected) noexcept {
   refuse_value(value, name, expected, errc::malformed,
                "The producer is broken; it should follow version 3 of the array interface");
   return managed_tensor();
@@ -124,8 +124,8 @@ namespace detail {
 // is, as Pillow's images have it, or that of the producer itself.
 // @param offset the bytes from the begin of the buffer to the first element, an int or null.
 // @param d the description without data and flags.
-DLBRIDGE_COLD inline managed_tensor from_interface_buffer(PyObject* exporter, PyObject* offset,
-                                                          description d) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline managed_tensor from_interface_buffer(
+    PyObject* exporter, PyObject* offset, description d) noexcept {
   std::int64_t start = 0;
   if (offset != nullptr && (!PyIndex_Check(offset) || !read_integer(offset, start) || start < 0)) {
     return refuse_interface(offset, "offset", "an integer of 0 and above");
@@ -170,7 +170,8 @@ struct interface_items {
 };
 
 // The items of an interface, all of them empty if it is no dict. An exception may be set.
-DLBRIDGE_COLD inline interface_items read_interface_items(PyObject* described) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline interface_items read_interface_items(
+    PyObject* described) noexcept {
   auto const item = [described](char const* key) {
     bool const reads = PyDict_Check(described) && PyErr_Occurred() == nullptr;
     ref const name = reads ? ref::steal(api<PyUnicode_FromString>(key)) : ref();
@@ -183,8 +184,9 @@ DLBRIDGE_COLD inline interface_items read_interface_items(PyObject* described) n
 
 // Reads a dtype that ml_dtypes adds to NumPy, by its name: the typestr states its bytes alone. Its
 // elements below 8 bits have a byte each.
-DLBRIDGE_COLD inline bool read_added_dtype(PyObject* array, char const* typestr, std::int64_t bytes,
-                                           dtype& type) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool read_added_dtype(PyObject* array, char const* typestr,
+                                                             std::int64_t bytes,
+                                                             dtype& type) noexcept {
   ref const descr = optional_attribute(array, names::get().dtype);
   ref const name = descr ? optional_attribute(descr.get(), "name") : ref();
   char const* const text = name ? text_in(name.get()) : nullptr;
@@ -193,8 +195,10 @@ DLBRIDGE_COLD inline bool read_added_dtype(PyObject* array, char const* typestr,
 }
 
 // Reads the dtype, the shape and the strides. False with an exception set on failure.
-DLBRIDGE_COLD inline bool describe_interface(PyObject* object, interface_items const& items,
-                                             char const* typestr, description& d) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool describe_interface(PyObject* object,
+                                                               interface_items const& items,
+                                                               char const* typestr,
+                                                               description& d) noexcept {
   std::int64_t item_bytes = 0;
   if (!try_read_typestr(typestr, item_bytes, d.type) &&
       !read_added_dtype(object, typestr, item_bytes, d.type)) {
@@ -228,8 +232,8 @@ DLBRIDGE_COLD inline bool describe_interface(PyObject* object, interface_items c
 
 // A tensor on the address of an array interface.
 // @param data the pair (address, read-only)
-DLBRIDGE_COLD inline managed_tensor from_interface_address(PyObject* object, PyObject* data,
-                                                           description& d) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline managed_tensor from_interface_address(
+    PyObject* object, PyObject* data, description& d) noexcept {
   ref const address = ref::steal(api<PyNumber_Index>(PyTuple_GET_ITEM(data, 0)));
   d.data = address ? api<PyLong_AsVoidPtr>(address.get()) : nullptr;
   int const read_only =
@@ -242,8 +246,9 @@ DLBRIDGE_COLD inline managed_tensor from_interface_address(PyObject* object, PyO
 }
 }  // namespace detail
 
-DLBRIDGE_API managed_tensor from_array_interface(PyObject* object, PyObject* described,
-                                                 device where) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor from_array_interface(PyObject* object,
+                                                                   PyObject* described,
+                                                                   device where) noexcept {
   detail::interface_items const items = detail::read_interface_items(described);
   if (PyErr_Occurred() != nullptr) {
     return managed_tensor();
@@ -285,8 +290,9 @@ DLBRIDGE_API bool may_read_buffer(PyObject* object) noexcept {
   return !is_date;
 }
 
-DLBRIDGE_API managed_tensor own_refused_ndarray(type_entry const& type, PyObject* object,
-                                                bool copies) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor own_refused_ndarray(type_entry const& type,
+                                                                  PyObject* object,
+                                                                  bool copies) noexcept {
   ref refused = take_exception();
   if (!is_suppressible(refused.get()) || !exports_fields(type, object)) {
     set_exception(std::move(refused));

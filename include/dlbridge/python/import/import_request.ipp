@@ -13,8 +13,8 @@ DLBRIDGE_API bool stays_on_host(device where, device target) noexcept {
          (target == cpu || (is_on_device(where, target) && !can_copy_in_kind(where)));
 }
 
-DLBRIDGE_API report refused_move(device where, import_request const& request,
-                                 bool is_own) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report refused_move(device where, import_request const& request,
+                                                   bool is_own) noexcept {
   bool const asks = is_own || request.copy != copy_policy::never;  // which may load a driver
   report const why = asks ? check_move(where, request.target) : report{};
   if (forbids_move(request.copy, where, request.target, why)) {

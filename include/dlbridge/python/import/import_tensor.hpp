@@ -1,5 +1,5 @@
-// consume: imports the tensor of a DLPack producer, or of a raw capsule; moves it to the requested
-// device, or copies it, where the producer did not.
+// import_tensor: imports the tensor of a DLPack producer, or of a raw capsule; moves it to the
+// requested device, or copies it, where the producer did not.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 

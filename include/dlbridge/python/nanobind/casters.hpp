@@ -44,7 +44,7 @@ constexpr auto descr_of() {
 
 // Discards the exception of an object that does not fit, as nanobind's casters cannot pass it on. A
 // KeyboardInterrupt is raised once more when Python code runs next.
-DLBRIDGE_COLD inline void discard(ref exception) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void discard(ref exception) noexcept {
   if (exception && PyErr_GivenExceptionMatches(exception.get(), PyExc_KeyboardInterrupt) != 0) {
     api<PyErr_SetInterrupt>();
   }

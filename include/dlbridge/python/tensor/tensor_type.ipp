@@ -67,7 +67,7 @@ DLBRIDGE_API PyMethodDef dlpack_device_row() noexcept {
 
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
 
-DLBRIDGE_API void refuse_other_type(PyObject* object) {
+DLBRIDGE_NOINLINE DLBRIDGE_API void refuse_other_type(PyObject* object) {
   raise(refusal(errc::not_a_producer, "a Tensor", Py_TYPE(object)->tp_name));
 }
 
@@ -75,7 +75,7 @@ DLBRIDGE_API void refuse_other_type(PyObject* object) {
 
 // A buffer on the memory of an object with __dlpack__, for which the host has waited. BufferError
 // where the CPU cannot read the memory.
-DLBRIDGE_COLD inline ref host_buffer_of(PyObject* object) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline ref host_buffer_of(PyObject* object) noexcept {
   ref const pair = ref::steal(api<PyObject_CallMethodNoArgs>(object, names::get().dlpack_device));
   import_request request;
   if (!pair || !read_device_pair(pair.get(), "__dlpack_device__()", request.target)) {
@@ -100,8 +100,8 @@ DLBRIDGE_COLD inline ref host_buffer_of(PyObject* object) noexcept {
   return tensor ? new_tensor(type, std::move(tensor)) : ref();
 }
 
-DLBRIDGE_API PyObject* array_of_producer(PyObject* object, PyObject* arguments,
-                                         PyObject* keywords) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API PyObject* array_of_producer(PyObject* object, PyObject* arguments,
+                                                           PyObject* keywords) noexcept {
   ref const buffer = host_buffer_of(object);
   PyObject* const array = buffer ? array_method(buffer.get(), arguments, keywords) : nullptr;
   if (array == nullptr && PyErr_ExceptionMatches(PyExc_BufferError) &&
@@ -113,7 +113,7 @@ DLBRIDGE_API PyObject* array_of_producer(PyObject* object, PyObject* arguments,
   return array;
 }
 
-DLBRIDGE_API PyObject* iterate_producer(PyObject* object) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API PyObject* iterate_producer(PyObject* object) noexcept {
   if (PySequence_Check(object) != 0) {
     return api<PySeqIter_New>(object);
   }
@@ -122,7 +122,8 @@ DLBRIDGE_API PyObject* iterate_producer(PyObject* object) noexcept {
   return array ? api<PyObject_GetIter>(array.get()) : nullptr;
 }
 
-DLBRIDGE_API int buffer_of_producer(PyObject* object, Py_buffer* out, int flags) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API int buffer_of_producer(PyObject* object, Py_buffer* out,
+                                                      int flags) noexcept {
   out->obj = nullptr;
   ref const buffer = host_buffer_of(object);
   return buffer ? api<PyObject_GetBuffer>(buffer.get(), out, flags) : -1;
@@ -189,7 +190,7 @@ DLBRIDGE_API PyTypeObject* make_tensor_type() noexcept {
   return type;
 }
 
-DLBRIDGE_API ref refuse_empty_owner() noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API ref refuse_empty_owner() noexcept {
   if (PyErr_Occurred() == nullptr) {
     set_error(dlbridge::detail::empty_owner());
   }

@@ -7,8 +7,9 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace detail {
 // Enqueues one copy for each row.
-DLBRIDGE_COLD inline report try_copy_rows(cuda_table const& driver, block_copy const& copy,
-                                          void* stream) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline report try_copy_rows(cuda_table const& driver,
+                                                            block_copy const& copy,
+                                                            void* stream) noexcept {
   report status;
   for (std::size_t i = 0; i < copy.height && status.ok(); ++i) {
     status =

@@ -66,8 +66,9 @@ struct copy_route {
   memory_side to;
 
   template <class Table>
-  DLBRIDGE_COLD copy_route(copy_stream<Table> const& stream, tensor_view const& source,
-                           tensor_view const& destination) noexcept
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE copy_route(copy_stream<Table> const& stream,
+                                             tensor_view const& source,
+                                             tensor_view const& destination) noexcept
       : from_device(stream.locate(source)),
         to_device(stream.locate(destination)),
         from(side_of(from_device)),

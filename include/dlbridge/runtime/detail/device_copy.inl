@@ -46,7 +46,7 @@ inline device copy_stream<Table>::locate(tensor_view const& view) const noexcept
 }
 
 template <class Table>
-inline void copy_stream<Table>::copy(block_copy const& block) {
+DLBRIDGE_NOINLINE inline void copy_stream<Table>::copy(block_copy const& block) {
   pending_ = true;
   require_success(try_copy(driver_, block, stream_.native_handle()));
 }
@@ -59,9 +59,9 @@ inline typename Table::context_handle copy_stream<Table>::context_of(device wher
 }
 
 template <class Table>
-inline void copy_stream<Table>::copy_peer(block_copy const& block,
-                                          typename Table::context_handle to,
-                                          typename Table::context_handle from) {
+DLBRIDGE_NOINLINE inline void copy_stream<Table>::copy_peer(block_copy const& block,
+                                                            typename Table::context_handle to,
+                                                            typename Table::context_handle from) {
   pending_ = true;
   void* const stream = stream_.native_handle();
   require_success(block.height == 1
@@ -90,8 +90,8 @@ inline void copy_stream<Table>::wait_for_pending() noexcept {
 template <class Table>
 class host_mirror {
  public:
-  DLBRIDGE_COLD host_mirror(copy_stream<Table>& stream, tensor_view const& original,
-                            memory_side side)
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE host_mirror(copy_stream<Table>& stream,
+                                              tensor_view const& original, memory_side side)
       : stream_(stream),
         original_(original),
         side_(side),
@@ -210,8 +210,9 @@ class host_packing {
 // Copies host memory into a tensor on a device, and writes no byte between its elements: other
 // operations may write there at the same time. The elements of the destination are not packed.
 template <class Table>
-DLBRIDGE_COLD void copy_to_elements(copy_stream<Table>& stream, tensor_view const& source,
-                                    tensor_view const& destination) {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE void copy_to_elements(copy_stream<Table>& stream,
+                                                      tensor_view const& source,
+                                                      tensor_view const& destination) {
   host_packing<Table> packing(stream, destination);
   tensor_view const packed = packing.view();
   copy_disjoint(source, packed);
@@ -223,9 +224,10 @@ DLBRIDGE_COLD void copy_to_elements(copy_stream<Table>& stream, tensor_view cons
 // Copies the elements on the CPU, in a host mirror of each device tensor. For layouts that block
 // copies cannot do, or not efficiently.
 template <class Table>
-DLBRIDGE_COLD void copy_by_host(copy_stream<Table>& stream, tensor_view const& source,
-                                memory_side from, tensor_view const& destination, memory_side to,
-                                bool is_fresh) {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE void copy_by_host(copy_stream<Table>& stream,
+                                                  tensor_view const& source, memory_side from,
+                                                  tensor_view const& destination, memory_side to,
+                                                  bool is_fresh) {
   stream.require_no_capture();
   if (from != memory_side::host) {
     host_mirror<Table> mirror(stream, source, from);
@@ -256,8 +258,9 @@ DLBRIDGE_COLD void copy_by_host(copy_stream<Table>& stream, tensor_view const& s
 }
 
 template <class Table>
-bool try_copy_by_blocks(copy_stream<Table>& stream, tensor_view const& source,
-                        tensor_view const& destination, copy_route const& route, bool is_fresh) {
+DLBRIDGE_NOINLINE bool try_copy_by_blocks(copy_stream<Table>& stream, tensor_view const& source,
+                                          tensor_view const& destination, copy_route const& route,
+                                          bool is_fresh) {
   bool const packed = is_packed(source, destination);
   block_plan plan;
   if (is_one_block(source, destination) && (is_fresh || !packed || fills_bytes(source))) {
@@ -281,8 +284,8 @@ bool try_copy_by_blocks(copy_stream<Table>& stream, tensor_view const& source,
 }
 
 template <class Table>
-void device_copy(copy_stream<Table>& stream, tensor_view const& source,
-                 tensor_view const& destination, bool is_fresh) {
+DLBRIDGE_NOINLINE void device_copy(copy_stream<Table>& stream, tensor_view const& source,
+                                   tensor_view const& destination, bool is_fresh) {
   copy_route const route(stream, source, destination);
   if (route.is_on_host() || !try_copy_by_blocks(stream, source, destination, route, is_fresh)) {
     copy_by_host(stream, source, route.from, destination, route.to, is_fresh);

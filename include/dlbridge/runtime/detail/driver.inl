@@ -11,7 +11,8 @@ namespace detail {
 DLBRIDGE_COLD report missing_function(char const* library, char const* name) noexcept;
 
 template <class Table>
-report failed_call(Table const& driver, char const* call, driver_result result) noexcept {
+DLBRIDGE_NOINLINE report failed_call(Table const& driver, char const* call,
+                                     driver_result result) noexcept {
   report r = refusal(errc::runtime_failed, call, "");
   r.expected.append(" to succeed");
   for (driver_failure_row const& each : driver_failure_rows) {
@@ -60,7 +61,7 @@ bool succeeds(Table const& driver, driver_function<Parameters...> const& functio
 
 namespace detail {
 template <class Table>
-inline loaded_driver<Table>::loaded_driver(library_names const& names) noexcept
+DLBRIDGE_NOINLINE inline loaded_driver<Table>::loaded_driver(library_names const& names) noexcept
     : table(driver_source(open(names, status))) {
   if (status.ok() && table.missing() != nullptr) {
     status = missing_function(table.library().name(), table.missing());
@@ -86,7 +87,7 @@ inline shared_library loaded_driver<Table>::open(library_names const& names,
 // loaded since then, for example from a wheel that contains a copy of it. A driver that did not
 // start is started again, because the reason may be temporary, such as a service that is starting.
 template <class Table>
-DLBRIDGE_LOCAL DLBRIDGE_COLD loaded_driver<Table> const& find_driver_again(
+DLBRIDGE_LOCAL DLBRIDGE_COLD DLBRIDGE_NOINLINE loaded_driver<Table> const& find_driver_again(
     loaded_driver<Table> const& first, library_names const& names) noexcept {
   static std::atomic<loaded_driver<Table> const*> found{nullptr};
   loaded_driver<Table> const* known = found.load(std::memory_order_acquire);

@@ -42,7 +42,8 @@ DLBRIDGE_API bool event_pool::try_put(void* event) noexcept {
 }
 
 namespace detail {
-DLBRIDGE_API report missing_function(char const* library, char const* name) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report missing_function(char const* library,
+                                                       char const* name) noexcept {
   report r = refusal(errc::runtime_missing, name, library, "Update the driver");
   r.expected.append(" in ").append(library);
   r.got.append(" without it");

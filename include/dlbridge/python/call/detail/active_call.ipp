@@ -10,7 +10,7 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-DLBRIDGE_API active_call::shared_import::~shared_import() {}
+DLBRIDGE_NOINLINE DLBRIDGE_API active_call::shared_import::~shared_import() {}
 
 DLBRIDGE_API void active_call::resume() noexcept {
   imports_.reset();

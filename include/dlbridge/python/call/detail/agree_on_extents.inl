@@ -69,8 +69,9 @@ DLBRIDGE_INLINE bool agree_on_extents(Arguments& arguments,
 /// Adds the first disagreement to the reasons of a call.
 /// @param record names the parameters
 template <class Arguments, class Indices>
-DLBRIDGE_COLD void add_disagreement(refusals& reasons, Arguments& arguments,
-                                    function_record const& record, Indices indices) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE void add_disagreement(refusals& reasons, Arguments& arguments,
+                                                      function_record const& record,
+                                                      Indices indices) noexcept {
   detail::agree_on_extents(
       arguments, indices, [&](std::size_t i, auto& argument, extent_names::entry const& with) {
         auto const other = static_cast<std::size_t>(with.source);

@@ -6,8 +6,8 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-DLBRIDGE_API std::string signature_of(function_record const& record,
-                                      signature_annotations const& annotations) {
+DLBRIDGE_NOINLINE DLBRIDGE_API std::string signature_of(function_record const& record,
+                                                        signature_annotations const& annotations) {
   std::string text = record.name + "(";
   for (std::size_t i = 0; i < annotations.count; ++i) {
     text.append(i == 0 ? "" : ", ").append(record.parameters[i].name).append(": ");

@@ -22,8 +22,9 @@ inline std::size_t find_parameter(function_record const& record, PyObject* name)
   return i;
 }
 
-DLBRIDGE_API bool bind_arguments(function_record const& record, call_arguments const& call,
-                                 PyObject** bound, ref& why) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool bind_arguments(function_record const& record,
+                                                   call_arguments const& call, PyObject** bound,
+                                                   ref& why) noexcept {
   std::size_t const size = record.parameter_count;
   if (call.count > record.positional && !record.takes_args) {
     std::size_t const self = record.is_method ? 1 : 0;

@@ -72,8 +72,8 @@ void explain_arguments(function_record const& record, PyObject* const* objects, 
 }
 // The explain of a function_record.
 template <class Library, class... Parameters>
-DLBRIDGE_COLD void explain_call(function_record const& record, active_call& call,
-                                refusals& reasons) {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE void explain_call(function_record const& record, active_call& call,
+                                                  refusals& reasons) {
   PyObject* objects[sizeof...(Parameters) + 1];
   ref about_call;
   if (detail::bind_arguments(record, call.arguments(), objects, about_call)) {
@@ -142,7 +142,8 @@ class bound_function<Library, F, Guard, Result(Parameters...)> {
     return call;
   }
   template <class Loaders>
-  [[noreturn]] DLBRIDGE_COLD void refuse(detail::verdict found, Loaders loaders) const {
+  [[noreturn]] DLBRIDGE_COLD DLBRIDGE_NOINLINE void refuse(detail::verdict found,
+                                                           Loaders loaders) const {
     active_call* const call = active_call::current();
     bool const is_last = call != nullptr && !call->has_overloads() && !record_->is_operator;
     if (found == detail::verdict::refused && !is_last) {

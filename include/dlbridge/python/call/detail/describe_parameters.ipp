@@ -6,8 +6,9 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::binding {
-DLBRIDGE_API void describe_parameters(function_record& record, parameter_record const* all,
-                                      std::size_t count) {
+DLBRIDGE_NOINLINE DLBRIDGE_API void describe_parameters(function_record& record,
+                                                        parameter_record const* all,
+                                                        std::size_t count) {
   record.set_parameter_count(count);
   record.positional = count;
   for (std::size_t i = count; i-- > 0;) {

@@ -8,7 +8,8 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
-DLBRIDGE_API ref tuple_of_sequence(PyObject* object, bool convert, Py_ssize_t size) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API ref tuple_of_sequence(PyObject* object, bool convert,
+                                                     Py_ssize_t size) noexcept {
   bool const is_refused_iterator = !convert && PyIter_Check(object) != 0;
   if (PyUnicode_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object) ||
       PyDict_Check(object) || is_refused_iterator ||
@@ -26,7 +27,7 @@ DLBRIDGE_API ref tuple_of_sequence(PyObject* object, bool convert, Py_ssize_t si
   return elements;
 }
 
-DLBRIDGE_API ref items_of_mapping(PyObject* object) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API ref items_of_mapping(PyObject* object) noexcept {
   ref items = PyMapping_Check(object) != 0 ? ref::steal(api<PyMapping_Items>(object)) : ref();
   if (!items && (PyErr_Occurred() == nullptr ||
                  (PyErr_ExceptionMatches(PyExc_AttributeError) && !is_raised_by_python()))) {

@@ -20,14 +20,14 @@ DLBRIDGE_API ref stated_exception(ref const& exception) noexcept {
                                 : ref::borrow(exception.get());
 }
 
-DLBRIDGE_API load_result element_refusal::take() noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API load_result element_refusal::take() noexcept {
   exception_ = take_exception();
   return load_result::refused;
 }
 
-DLBRIDGE_API load_result element_refusal::take(tensor_argument_base& tensor,
-                                               requirement const& need,
-                                               tensor_argument_base::explanation explain) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API load_result
+element_refusal::take(tensor_argument_base& tensor, requirement const& need,
+                      tensor_argument_base::explanation explain) noexcept {
   if (tensor.exception()) {
     exception_ = std::move(tensor.exception());
     return load_result::refused;
@@ -36,18 +36,19 @@ DLBRIDGE_API load_result element_refusal::take(tensor_argument_base& tensor,
   return take();
 }
 
-DLBRIDGE_API load_result element_refusal::at_index(Py_ssize_t i) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API load_result element_refusal::at_index(Py_ssize_t i) noexcept {
   return place(ref::steal(api<PyUnicode_FromFormat>(", element %zd%V", i, where_.get(), "")));
 }
 
-DLBRIDGE_API load_result element_refusal::at_key(PyObject* key) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API load_result element_refusal::at_key(PyObject* key) noexcept {
   ref const text = repr_of(key);
   return place(
       text ? ref::steal(api<PyUnicode_FromFormat>(", key %U%V", text.get(), where_.get(), ""))
            : ref());
 }
 
-DLBRIDGE_API void element_refusal::add_alternative(element_refusal&& next) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void element_refusal::add_alternative(
+    element_refusal&& next) noexcept {
   if (!exception_ || next.is_fatal()) {
     *this = std::move(next);
     return;
@@ -69,7 +70,7 @@ DLBRIDGE_API void element_refusal::add_alternative(element_refusal&& next) noexc
   where_ = ref();
 }
 
-DLBRIDGE_API ref element_refusal::line() const noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API ref element_refusal::line() const noexcept {
   char const* const where = where_ ? api<PyUnicode_AsUTF8>(where_.get()) : ", ";
   bool const names_class = !is_complete(exception_);
   return where == nullptr ? ref()

@@ -13,7 +13,8 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::binding {
-DLBRIDGE_API ref text_of_refusal(char const* function, PyObject* exception) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API ref text_of_refusal(char const* function,
+                                                   PyObject* exception) noexcept {
   if (exception == nullptr || reinterpret_cast<PyObject*>(Py_TYPE(exception)) != PyExc_TypeError) {
     return ref();
   }
@@ -28,8 +29,9 @@ DLBRIDGE_API ref text_of_refusal(char const* function, PyObject* exception) noex
 
 /// The reason of each candidate as a list of str. Empty, with the exception set that ends the call,
 /// on failure; empty without one if no reason is known.
-DLBRIDGE_COLD inline ref reasons_of(active_call& call, std::vector<candidate> const& candidates,
-                                    ref& cause) {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline ref reasons_of(active_call& call,
+                                                      std::vector<candidate> const& candidates,
+                                                      ref& cause) {
   ref reasons = ref::steal(api<PyList_New>(0));
   bool is_known = false;
   for (candidate const& each : candidates) {
@@ -57,8 +59,8 @@ DLBRIDGE_COLD inline ref reasons_of(active_call& call, std::vector<candidate> co
   return is_known ? std::move(reasons) : ref();
 }
 
-DLBRIDGE_API bool raise_reasons(active_call& call, char const* name,
-                                std::vector<candidate> const& candidates) {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool raise_reasons(active_call& call, char const* name,
+                                                  std::vector<candidate> const& candidates) {
   if (candidates.size() == 1 && candidates[0].record != nullptr) {
     refusals why;
     candidates[0].record->explain(*candidates[0].record, call, why);

@@ -31,7 +31,7 @@ load_result load_argument(loader_of<P>& argument, PyObject* object, bool convert
 // argument that does not fit, if there is no overload. The function then states the reasons of all
 // arguments.
 template <class Library, class P>
-DLBRIDGE_COLD bool is_reported_by_function(loaded_argument<P>& value) {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE bool is_reported_by_function(loaded_argument<P>& value) {
   if (value.argument.is_fatal()) {
     set_exception(std::move(exception_of(value.argument)));
     Library::throw_pending();

@@ -86,7 +86,7 @@ DLBRIDGE_API bool number_reader::fill(PyObject* object, int depth) noexcept {
   return true;
 }
 
-DLBRIDGE_API void number_reader::place(Py_ssize_t i) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void number_reader::place(Py_ssize_t i) noexcept {
   ref exception = take_exception();
   PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(exception.get()));
   if ((type == PyExc_TypeError || type == PyExc_OverflowError) &&

@@ -107,7 +107,7 @@ DLBRIDGE_API numpy_arrays const* find_numpy_arrays() noexcept {
 
 constexpr unsigned numpy_abi_numbers[] = {0x01000009, 0x02000000};
 
-DLBRIDGE_API bool numpy_arrays::load() noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool numpy_arrays::load() noexcept {
   ref capsule = import_function("numpy._core._multiarray_umath", "_ARRAY_API");
   // NumPy before 1.26 has another name, under which NumPy 2 prints a warning.
   if (!capsule && PyErr_ExceptionMatches(PyExc_ModuleNotFoundError)) {
@@ -135,7 +135,7 @@ DLBRIDGE_API bool numpy_arrays::has_known_abi(void** table) noexcept {
   return number == numpy_abi_numbers[0] || number == numpy_abi_numbers[1];
 }
 
-DLBRIDGE_API bool numpy_arrays::load_descrs() noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool numpy_arrays::load_descrs() noexcept {
   ref const numpy = ref::steal(api<PyImport_ImportModule>("numpy"));
   for (format_row const& row : format_rows) {
     dtype const type(row.code, row.bits);
@@ -156,7 +156,7 @@ DLBRIDGE_API bool numpy_arrays::load_descrs() noexcept {
   return true;
 }
 
-DLBRIDGE_API bool numpy_arrays::test_borrowed() const noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool numpy_arrays::test_borrowed() const noexcept {
   double memory[6] = {};
   std::int64_t const shape[] = {2, 3};
   Py_ssize_t const byte_strides[] = {-24, 8};
@@ -179,7 +179,7 @@ DLBRIDGE_API bool numpy_arrays::test_borrowed() const noexcept {
   return all;
 }
 
-DLBRIDGE_API bool numpy_arrays::test_allocated() const noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool numpy_arrays::test_allocated() const noexcept {
   std::int64_t const shape[] = {2, 3};
   ref const array = make(descrs_[place_of(dtype_of<float>())], 2, shape, nullptr, nullptr, 0);
   DLTensor fields;

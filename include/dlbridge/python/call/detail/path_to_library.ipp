@@ -125,7 +125,7 @@ DLBRIDGE_API ref give_by_function(path_to_library const& path, managed_tensor m,
   return object;
 }
 
-DLBRIDGE_API path_to_library find_export_path(library_row const& row) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API path_to_library find_export_path(library_row const& row) noexcept {
   constexpr std::size_t count = sizeof library_rows / sizeof *library_rows;
   static lazy_object functions[count];
   static lazy_object types[count];
@@ -183,7 +183,8 @@ inline library_row const* find_library_of(PyTypeObject* type) noexcept {
   return row;
 }
 
-DLBRIDGE_API path_to_library find_export_path(PyObject* object, exchange_table table) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API path_to_library find_export_path(PyObject* object,
+                                                                exchange_table table) noexcept {
   PyTypeObject* const type = Py_TYPE(object);
   path_to_library path;
   path.table = table;

@@ -12,7 +12,7 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
-DLBRIDGE_COLD inline ref make_owner_type() noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline ref make_owner_type() noexcept {
   static PyMethodDef methods[] = {
       {"__reduce__",
        [](PyObject* self, PyObject*) -> PyObject* {  // importlib.import_module(module_name)
@@ -47,8 +47,8 @@ DLBRIDGE_COLD inline ref make_owner_type() noexcept {
 /// @return the object, or an empty ref with a Python exception set, which destroys the record
 /// @par Thread and GIL
 /// The caller holds the GIL.
-DLBRIDGE_COLD inline ref make_record_owner(std::unique_ptr<function_record> record,
-                                           PyObject* module_name) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline ref make_record_owner(
+    std::unique_ptr<function_record> record, PyObject* module_name) noexcept {
   static lazy_object type;
   PyObject* const known = type.get([]() noexcept { return make_owner_type(); });
   record_owner* const self =

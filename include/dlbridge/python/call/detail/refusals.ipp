@@ -10,14 +10,15 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-DLBRIDGE_API void refusals::add_if_refused(element_refusal& why, char const* name,
-                                           int position) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void refusals::add_if_refused(element_refusal& why, char const* name,
+                                                             int position) noexcept {
   if (why.exception()) {
     add(name, position, std::move(why.exception()), why.where().get());
   }
 }
 
-DLBRIDGE_API void refusals::add(report const& why, char const* name, int position) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void refusals::add(report const& why, char const* name,
+                                                  int position) noexcept {
   if (!*this && name != nullptr && is_short(name)) {
     append_message(only_.append("argument '").append(name).append("': "), why);
   } else {
@@ -25,8 +26,8 @@ DLBRIDGE_API void refusals::add(report const& why, char const* name, int positio
   }
 }
 
-DLBRIDGE_API void refusals::add(char const* name, int position, ref exception,
-                                PyObject* where) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void refusals::add(char const* name, int position, ref exception,
+                                                  PyObject* where) noexcept {
   if (!is_refusal(exception) && !fatal_) {
     fatal_ = ref::borrow(exception.get());
   }
@@ -47,7 +48,7 @@ DLBRIDGE_API void refusals::add_about_call(PyObject* text) noexcept {
   is_about_call_ = true;
 }
 
-DLBRIDGE_API ref refusals::text() const noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API ref refusals::text() const noexcept {
   if (!others_) {
     return first_ ? ref::borrow(first_.get()) : decoded(only_);
   }
@@ -55,7 +56,7 @@ DLBRIDGE_API ref refusals::text() const noexcept {
   return separator ? ref::steal(api<PyUnicode_Join>(separator.get(), others_.get())) : ref();
 }
 
-DLBRIDGE_API void refusals::set_error(char const* function) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void refusals::set_error(char const* function) noexcept {
   if (fatal_) {
     set_exception(std::move(fatal_));
     return;
@@ -78,9 +79,9 @@ DLBRIDGE_API void refusals::set_error(char const* function) noexcept {
   set_cause(cause_.get());
 }
 
-DLBRIDGE_API void refusals::add_if_refused(tensor_argument_base& argument, requirement const& need,
-                                           tensor_argument_base::explanation explain,
-                                           char const* name, int position) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void refusals::add_if_refused(
+    tensor_argument_base& argument, requirement const& need,
+    tensor_argument_base::explanation explain, char const* name, int position) noexcept {
   if (argument.exception()) {
     add(name, position, std::move(argument.exception()));
     return;
@@ -101,9 +102,10 @@ DLBRIDGE_API ref refusals::decoded(line_text const& text) noexcept {
       api<PyUnicode_DecodeUTF8>(text.c_str(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
 
-DLBRIDGE_API void refusals::add_line(char const* name, int position, char const* text,
-                                     PyObject* more, char const* between,
-                                     PyObject* where) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void refusals::add_line(char const* name, int position,
+                                                       char const* text, PyObject* more,
+                                                       char const* between,
+                                                       PyObject* where) noexcept {
   if (!only_.empty()) {
     first_ = decoded(only_);
     only_ = line_text();
@@ -132,7 +134,7 @@ DLBRIDGE_API void refusals::add_line(char const* name, int position, char const*
   }
 }
 
-DLBRIDGE_API void refusals::take_failure() noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void refusals::take_failure() noexcept {
   ref failure = take_exception();
   if (!fatal_) {
     fatal_ = std::move(failure);

@@ -19,7 +19,7 @@ DLBRIDGE_API bool has_length(PyTypeObject const* type) noexcept {
          (type->tp_as_mapping != nullptr && type->tp_as_mapping->mp_length != nullptr);
 }
 
-DLBRIDGE_API bool has_dimensions(PyObject* object) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool has_dimensions(PyObject* object) noexcept {
   if (!has_length(Py_TYPE(object))) {
     return false;
   }
@@ -30,7 +30,7 @@ DLBRIDGE_API bool has_dimensions(PyObject* object) noexcept {
 
 // Whether an object is a complex number, or an array of one, whose __float__ in NumPy drops the
 // imaginary part. Also true with an exception set, which ends the reading.
-DLBRIDGE_COLD inline bool is_complex_number(PyObject* object) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool is_complex_number(PyObject* object) noexcept {
   char const* const type = Py_TYPE(object)->tp_name;
   if (PyComplex_Check(object) || std::strncmp(type, "numpy.c", 7) == 0) {
     return true;
@@ -42,7 +42,7 @@ DLBRIDGE_COLD inline bool is_complex_number(PyObject* object) noexcept {
   return is_complex || PyErr_Occurred() != nullptr;
 }
 
-DLBRIDGE_API void refuse_value(PyObject* object, char const* expected) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void refuse_value(PyObject* object, char const* expected) noexcept {
   if (PyErr_Occurred() == nullptr ||
       (PyErr_ExceptionMatches(PyExc_TypeError) && !is_raised_by_python())) {
     api<PyErr_Clear>();

@@ -15,8 +15,8 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 namespace detail {
-DLBRIDGE_API report explain_span_to_write(tensor_view const& view,
-                                          requirement const& need) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report explain_span_to_write(tensor_view const& view,
+                                                            requirement const& need) noexcept {
   DLTensor const tensor = view.to_dltensor();
   std::uint64_t const flags = view.flags() | (view.is_copied() ? flag_read_only : 0);
   return dlbridge::detail::explain_mismatch(tensor_view(tensor, flags), need);
@@ -28,8 +28,8 @@ DLBRIDGE_API void tensor_argument_base::refuse(PyObject* object, ref exception) 
   exception_ = std::move(exception);
 }
 
-DLBRIDGE_API report tensor_argument_base::reason(requirement const& need,
-                                                 explanation explain) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API report tensor_argument_base::reason(requirement const& need,
+                                                                   explanation explain) noexcept {
   return explain(imported().view(), need);
 }
 
@@ -94,7 +94,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool tensor_argument_base::convert_in(
   return true;
 }
 
-DLBRIDGE_API void tensor_argument_base::name_others(char const* others) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void tensor_argument_base::name_others(char const* others) noexcept {
   if (!exception_ || !is_suppressible(exception_.get()) || PyType_Check(object_) ||
       PyCapsule_CheckExact(object_) || !detail::lacks_dlpack(object_)) {
     return;
@@ -113,7 +113,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool tensor_argument_base::confirm_in(
                         : own_.borrow_again(object_, mode, need));
 }
 
-DLBRIDGE_API bool tensor_argument_base::confirm_if(bool holds) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool tensor_argument_base::confirm_if(bool holds) noexcept {
   if (!holds) {
     set_error(refusal(errc::producer_failed, "a tensor that stays as it is during the call",
                       "one that changed while another argument was imported", "Pass a copy of it"));
@@ -136,6 +136,8 @@ DLBRIDGE_API bool tensor_argument_base::make_ready(device_filter where) noexcept
   return done;
 }
 
-DLBRIDGE_API void tensor_argument_base::drop_exception() noexcept { exception_.~ref(); }
+DLBRIDGE_NOINLINE DLBRIDGE_API void tensor_argument_base::drop_exception() noexcept {
+  exception_.~ref();
+}
 }  // namespace python
 DLBRIDGE_END_NAMESPACE

@@ -71,7 +71,7 @@ DLBRIDGE_API refusal_meaning meaning_of_refusal() noexcept {
                                     : refusal_meaning::final;
 }
 
-DLBRIDGE_API void set_context(ref first) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void set_context(ref first) noexcept {
   ref second = take_exception();
   ref const context = ref::steal(PyException_GetContext(second.get()));
   if (!context && second.get() != first.get()) {
@@ -80,7 +80,7 @@ DLBRIDGE_API void set_context(ref first) noexcept {
   set_exception(std::move(second));
 }
 
-DLBRIDGE_API void refuse_dropped_copy(PyObject* producer) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void refuse_dropped_copy(PyObject* producer) noexcept {
   report r = refusal(errc::copy_forbidden, "a producer that understands copy=False", "",
                      "Leave copy= out if a copy is acceptable");
   r.got.append(Py_TYPE(producer)->tp_name).append(", whose __dlpack__ raised TypeError for it");

@@ -199,7 +199,7 @@ DLBRIDGE_API ref dlpack_import::call_producer() noexcept {
   return call_dlpack(producer_, method_, keywords_);
 }
 
-DLBRIDGE_API bool dlpack_import::leave_in_place() noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool dlpack_import::leave_in_place() noexcept {
   moves_ = false;
   keywords_.dl_device = nullptr;
   keywords_.stream = nullptr;
@@ -215,7 +215,7 @@ DLBRIDGE_API bool dlpack_import::can_move_here() const noexcept {
   return moves_ && request_.copy != copy_policy::never && can_move(where_, request_.target);
 }
 
-DLBRIDGE_API ref dlpack_import::request_again() noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API ref dlpack_import::request_again() noexcept {
   refusal_meaning const meaning = meaning_of_refusal();
   bool const is_old = meaning == refusal_meaning::old_producer;
   bool const is_ours = meaning == refusal_meaning::unavailable &&
@@ -307,7 +307,8 @@ DLBRIDGE_API managed_tensor import_producer(PyObject* producer) noexcept {
                                         : dlpack_import(producer, request).run();
 }
 
-DLBRIDGE_API managed_tensor import_to_host(PyObject* producer, device own) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor import_to_host(PyObject* producer,
+                                                             device own) noexcept {
   import_request request;
   request.has_target = true;
   request.target = cpu;

@@ -34,7 +34,7 @@ class imported_tensor {
   /// checked as any foreign tensor.
   /// @param where the device that the parameter requires: if that is the host, the elements of
   ///   memory to which devices write are ready for it.
-  /// @return false, with a Python exception set as by consume and host_wait, when the import
+  /// @return false, with a Python exception set as by import_tensor and host_wait, when the import
   /// failed.
   /// @par Stream order
   /// The elements are ready on the stream that work_stream_of returns.

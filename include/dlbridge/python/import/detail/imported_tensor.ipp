@@ -71,7 +71,7 @@ DLBRIDGE_API void imported_tensor::replace(managed_tensor other) noexcept {
   own(std::move(other));
 }
 
-DLBRIDGE_API void imported_tensor::free_owned() noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void imported_tensor::free_owned() noexcept {
   require_thread_state();
   error_keeper const pending;  // an exception may be pending while a foreign deleter runs
   owned_ = managed_tensor();
@@ -82,7 +82,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool imported_tensor::describe_ndarray(PyObject* 
          detail::read_ndarray(object, tensor_, dims_, flags_) && detail::is_sound_ndarray(tensor_);
 }
 
-DLBRIDGE_API bool imported_tensor::wait_for_elements(PyObject* object) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool imported_tensor::wait_for_elements(PyObject* object) noexcept {
   device const own(tensor_.device);
   if (runtime_of(own) == runtime_kind::none || !is_host_accessible(own)) {
     return true;

@@ -31,7 +31,7 @@ DLBRIDGE_API bool is_named(PyTypeObject* type, char const* module, char const* n
   return std::strncmp(dotted, module, length) == 0 && dotted + length == dot;
 }
 
-DLBRIDGE_API known_type const* find_known_type(PyTypeObject* type) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API known_type const* find_known_type(PyTypeObject* type) noexcept {
   ref const classes = classes_of(type);
   for (known_type const& each : known_types) {
     for (Py_ssize_t i = 0; classes && i < PyTuple_GET_SIZE(classes.get()); ++i) {
@@ -49,7 +49,7 @@ struct immutable_array {
   managed_tensor imported;
 };
 
-DLBRIDGE_API managed_tensor as_immutable(managed_tensor m) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor as_immutable(managed_tensor m) noexcept {
   managed_tensor marked;
   guarded([&] {
     description d = describe_view(m.view());
@@ -64,7 +64,8 @@ DLBRIDGE_API managed_tensor const* find_immutable(managed_tensor const& m) noexc
   return owner != nullptr ? &owner->imported : nullptr;
 }
 
-DLBRIDGE_API property_reader find_reader(PyTypeObject* type, property_test const& test) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API property_reader find_reader(PyTypeObject* type,
+                                                           property_test const& test) noexcept {
   property_reader reader;
   ref const attribute = type_attribute(type, names::get().*test.attribute);
   if (!attribute || type->tp_getattro != &PyObject_GenericGetAttr) {

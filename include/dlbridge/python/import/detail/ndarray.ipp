@@ -20,7 +20,7 @@ DLBRIDGE_API void state_ndarray_version(managed_tensor const& m) noexcept {
 }
 
 // Whether read_ndarray describes this array as its __dlpack__ does.
-DLBRIDGE_COLD inline bool test_ndarray(PyObject* array) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool test_ndarray(PyObject* array) noexcept {
   DLTensor fields;
   copied_dims dims;
   std::uint64_t flags = 0;
@@ -45,7 +45,7 @@ DLBRIDGE_COLD inline bool test_ndarray(PyObject* array) noexcept {
   return true;
 }
 
-DLBRIDGE_API bool test_ndarrays(PyTypeObject* type) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool test_ndarrays(PyTypeObject* type) noexcept {
   if (type->tp_basicsize < static_cast<Py_ssize_t>(sizeof(ndarray_fields))) {
     return false;
   }

@@ -26,7 +26,7 @@ DLBRIDGE_API bool is_numpy_number(PyObject* dtype) noexcept {
          optional_attribute(dtype, "isnative");
 }
 
-DLBRIDGE_API bool is_array_like(PyObject* object) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool is_array_like(PyObject* object) noexcept {
   ref item = ref::borrow(object);
   for (int i = 0; i < 64 && is_list(item.get()) && api<PySequence_Size>(item.get()) > 0; ++i) {
     item = ref::steal(api<PySequence_GetItem>(item.get(), 0));
@@ -46,7 +46,7 @@ DLBRIDGE_API bool is_array_like(PyObject* object) noexcept {
   return dtype && is_numpy_number(dtype.get()) && !optional_attribute(object, "todense");
 }
 
-DLBRIDGE_API char const* remedy_for_object(PyObject* object) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API char const* remedy_for_object(PyObject* object) noexcept {
   return PyBytes_Check(object) ? "Pass numpy.frombuffer() of it, with its dtype"
          : !PyType_Check(object) && optional_attribute(object, "to_dlpack")
              ? "Pass the capsule that its to_dlpack() returns"

@@ -35,7 +35,7 @@ inline managed_tensor export_by_table(type_entry const& type, PyObject* object,
 /// As import_tensor() by the exchange table of a type.
 /// @param type the entry of that type.
 /// @param stream the value of stream=, or null.
-/// @param[out] ready as for consume; unchanged for memory without streams.
+/// @param[out] ready as for import_tensor; unchanged for memory without streams.
 /// @return as export_by_table; also empty without an exception if the type inherits its table, and
 ///   if the streams of the device cannot be ordered; and with one for a wrong stream.
 /// @par Thread and GIL

@@ -18,8 +18,8 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool has_odd_stride(int rank, std::int64_t const*
   return false;
 }
 
-DLBRIDGE_API bool order_by_table(exchange_table table, device where, PyObject* stream,
-                                 stream_ref& ready) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API bool order_by_table(exchange_table table, device where,
+                                                   PyObject* stream, stream_ref& ready) noexcept {
   stream_ref working = stream_ref::default_of(where);
   std::int64_t named = 0;
   if (runtime_of(where) == runtime_kind::none || !table.has_work_stream() ||

@@ -8,8 +8,9 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-DLBRIDGE_API void type_cache::set_export_path(PyTypeObject* type, library_row const* library,
-                                              ref function) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void type_cache::set_export_path(PyTypeObject* type,
+                                                                library_row const* library,
+                                                                ref function) noexcept {
   type_entry& entry = slot(type);
   if (is_valid(entry, type)) {
     entry.library = library;

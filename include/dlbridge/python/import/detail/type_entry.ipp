@@ -30,7 +30,7 @@ inline void const* table_in(PyObject* capsule) noexcept {
 
 // The table's address, or null. DLPack 1.3 stores a capsule under one attribute name, DLPack 1.2
 // a capsule or an int under another (spec 5.1). An int under the newer name is no address.
-DLBRIDGE_COLD inline void const* exchange_header_of(PyTypeObject* type) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void const* exchange_header_of(PyTypeObject* type) noexcept {
   names const& n = names::get();
   if (ref const attribute = type_attribute(type, n.exchange_table)) {
     return table_in(attribute.get());
@@ -47,7 +47,8 @@ DLBRIDGE_COLD inline void const* exchange_header_of(PyTypeObject* type) noexcept
 }
 
 // Finds out who may use the table of a type, whose other facts are known.
-DLBRIDGE_COLD inline void judge_table(type_entry& fresh, void const* header) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void judge_table(type_entry& fresh,
+                                                        void const* header) noexcept {
   fresh.has_table = static_cast<bool>(fresh.exchange);
   fresh.defines_table = fresh.has_table && fresh.dlpack != Py_None;
   ref base = base_of(fresh.type);
@@ -116,7 +117,7 @@ inline bool lacks_max_version(PyObject* function) noexcept {
   return !has;
 }
 
-DLBRIDGE_API type_entry look_up_type(PyTypeObject* type) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API type_entry look_up_type(PyTypeObject* type) noexcept {
   type_entry fresh;
   fresh.type = type;
   ref dlpack = type_attribute(type, names::get().dlpack);  // assigns the version tag

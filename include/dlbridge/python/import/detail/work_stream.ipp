@@ -31,8 +31,8 @@ inline ref find_stream_object(PyObject* object, device where) noexcept {
 }
 }  // namespace detail
 
-DLBRIDGE_API stream_ref work_stream_of(PyObject* object, exchange_table table,
-                                       device where) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API stream_ref work_stream_of(PyObject* object, exchange_table table,
+                                                         device where) noexcept {
   stream_ref result = stream_ref::default_of(where);
   if (runtime_of(where) == runtime_kind::none) {
     return result;

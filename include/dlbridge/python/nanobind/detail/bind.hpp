@@ -42,8 +42,9 @@ nb::object make_accessor(nb::handle, char const*, char const*, std::nullptr_t, E
 template <class Self, class F, class... Extra>
 nb::object make_setter(nb::handle bound, char const* name, F&& function, Extra const&... extra);
 
-DLBRIDGE_COLD inline void insert_property(nb::handle bound, char const* name, nb::handle getter,
-                                          nb::handle setter, char const* doc) {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void insert_property(nb::handle bound, char const* name,
+                                                            nb::handle getter, nb::handle setter,
+                                                            char const* doc) {
   nb::handle const property(reinterpret_cast<PyObject*>(&PyProperty_Type));
   nb::setattr(bound, name, property(getter, setter, nb::none(), doc));
 }

@@ -113,8 +113,9 @@ ref attribute(PyObject* scope, char const* name) {
 
 // Throws TypeError for an attribute to which nanobind can add no overload: it would end the
 // process.
-DLBRIDGE_COLD inline void require_overloadable(PyObject* scope, PyObject* existing,
-                                               char const* name, bool is_method) {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void require_overloadable(PyObject* scope,
+                                                                 PyObject* existing,
+                                                                 char const* name, bool is_method) {
   if (!signatures_of(existing)) {
     if (*name != '_') {
       api<PyErr_Format>(PyExc_TypeError,

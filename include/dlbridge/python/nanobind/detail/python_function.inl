@@ -64,7 +64,7 @@ inline ref signatures_of(PyObject* function) noexcept {
 
 // The signature of an overload, without "def ", with its default values. nanobind writes \0, \1 and
 // so on for these, which follow the signature and the docstring in its tuple.
-DLBRIDGE_COLD inline ref signature_in(PyObject* parts) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline ref signature_in(PyObject* parts) noexcept {
   char const* const raw = api<PyUnicode_AsUTF8>(PyTuple_GET_ITEM(parts, 0));
   if (raw == nullptr) {
     return ref();
@@ -85,8 +85,8 @@ DLBRIDGE_COLD inline ref signature_in(PyObject* parts) noexcept {
 
 // Whether an exception is nanobind's refusal of a call of a function, with its signatures: it may
 // be that of another function of the name, which the body of a plain m.def called.
-DLBRIDGE_COLD inline bool is_refusal_of(PyObject* function, PyObject* exception,
-                                        std::vector<binding::candidate> const& candidates) {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool is_refusal_of(
+    PyObject* function, PyObject* exception, std::vector<binding::candidate> const& candidates) {
   ref const name = ref::steal(api<PyObject_GetAttrString>(function, "__name__"));
   char const* const called = name ? api<PyUnicode_AsUTF8>(name.get()) : nullptr;
   ref const text = called != nullptr ? binding::text_of_refusal(called, exception) : ref();
@@ -98,7 +98,8 @@ DLBRIDGE_COLD inline bool is_refusal_of(PyObject* function, PyObject* exception,
 }
 
 // Replaces the pending exception, if it is nanobind's refusal of a call, by the reasons.
-DLBRIDGE_COLD inline void explain_refusal(PyObject* function, active_call& call) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void explain_refusal(PyObject* function,
+                                                            active_call& call) noexcept {
   ref refusal = take_exception();
   ref const signatures = signatures_of(function);
   try {
@@ -166,7 +167,7 @@ bool intercept(vectorcallfunc& call) noexcept {
 
 /// Makes the calls of a function that nanobind made begin an active_call. A function that is not as
 /// this header expects keeps nanobind's own refusals.
-DLBRIDGE_COLD inline void intercept_calls(PyObject* function) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void intercept_calls(PyObject* function) noexcept {
   PyTypeObject const* const type = Py_TYPE(function);
   ref const signatures = signatures_of(function);
   if (type->tp_vectorcall_offset <= 0 || type->tp_itemsize == 0 || !signatures ||
@@ -181,7 +182,7 @@ DLBRIDGE_COLD inline void intercept_calls(PyObject* function) noexcept {
 
 /// Finds the Python function that nanobind made of a record, and its place among the overloads. It
 /// replaced the function that the earlier overloads belonged to.
-DLBRIDGE_COLD inline void register_overload(python_function& record) {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void register_overload(python_function& record) {
   ref const function =
       ref::steal(api<PyObject_GetAttrString>(record.scope, record.attribute.c_str()));
   ref const signatures = function ? signatures_of(function.get()) : ref();

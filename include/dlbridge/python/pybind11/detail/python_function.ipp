@@ -123,7 +123,7 @@ struct vector_arguments {
   std::size_t count = 0;
   ref names{};
 
-  DLBRIDGE_COLD vector_arguments(PyObject* args, PyObject* keywords) {
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE vector_arguments(PyObject* args, PyObject* keywords) {
     count = static_cast<std::size_t>(PyTuple_GET_SIZE(args));
     for (std::size_t i = 0; i < count; ++i) {
       values.push_back(PyTuple_GET_ITEM(args, static_cast<Py_ssize_t>(i)));

@@ -62,7 +62,7 @@ DLBRIDGE_API ref dtype_of_ml_dtypes(tensor_view const& view) noexcept {
   return type;
 }
 
-DLBRIDGE_API ref to_numpy(PyObject* object, PyObject* numpy) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API ref to_numpy(PyObject* object, PyObject* numpy) noexcept {
   tensor_view const& view = tensor_in(object).view;
   if (find_format(view.dtype()) != nullptr || !is_host_accessible(view.device())) {
     ref const memory = ref::steal(api<PyMemoryView_FromObject>(object));
@@ -82,8 +82,8 @@ DLBRIDGE_API ref to_numpy(PyObject* object, PyObject* numpy) noexcept {
   return array ? ref::steal(api<PyObject_CallMethod>(array.get(), "view", "O", type.get())) : ref();
 }
 
-DLBRIDGE_API PyObject* array_method(PyObject* object, PyObject* arguments,
-                                    PyObject* keywords) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API PyObject* array_method(PyObject* object, PyObject* arguments,
+                                                      PyObject* keywords) noexcept {
   char const* accepted[] = {"dtype", "copy", nullptr};
   PyObject* type = Py_None;
   PyObject* copy = Py_None;

@@ -165,11 +165,12 @@ DLBRIDGE_API stream_ref tensor_object::ready_on() const noexcept {
 
 namespace detail {
 // Stores the stream on which the elements are ready, for use by any thread.
-DLBRIDGE_COLD inline void keep_stream(tensor_object& self, stream_ref const& ready) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void keep_stream(tensor_object& self,
+                                                        stream_ref const& ready) noexcept {
   self.stream = kept_stream(python::in_current_context(ready));
 }
 
-DLBRIDGE_API void keep_default_stream(tensor_object& self) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void keep_default_stream(tensor_object& self) noexcept {
   keep_stream(self, stream_ref::default_of(self.view.device()));
 }
 }  // namespace detail
@@ -222,7 +223,7 @@ DLBRIDGE_API void set_queue(tensor_object& self, ref queue) noexcept {
 }
 
 namespace detail {
-DLBRIDGE_COLD inline bool wait_for_stream(tensor_object const& self) noexcept {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool wait_for_stream(tensor_object const& self) noexcept {
   return succeeded(python::try_host_wait(self.ready_on()));
 }
 }  // namespace detail
@@ -233,7 +234,7 @@ DLBRIDGE_API bool wait_until_ready(tensor_object const& self) noexcept {
 
 namespace detail {
 // Makes a managed tensor the owner of the memory, in place of the ndarray, which it then holds.
-DLBRIDGE_COLD inline void own_array(tensor_object& self) {
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void own_array(tensor_object& self) {
   managed_tensor owned =
       own_ndarray(self.array, self.view.to_dltensor(), self.view.flags(), version_of_ndarrays());
   if (!owned) {
