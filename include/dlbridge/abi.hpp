@@ -104,8 +104,10 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 // DLBRIDGE_INLINE: inlines a fast path into every caller.
 // DLBRIDGE_NOINLINE: keeps a slow path out of line, so that its caller needs fewer registers.
 // DLBRIDGE_COLD: declares a function that composes messages, or calls a driver, which takes
-// microseconds. It is compiled for size, and compilers take its calls for unlikely. The body states
-// DLBRIDGE_NOINLINE: GCC warns of a declaration that is inline and noinline.
+// microseconds. It is compiled for size, and compilers take its calls for unlikely.
+// DLBRIDGE_NOINLINE stands with it: at the first declaration of a template, since nvcc refuses an
+// attribute of its later ones, and at the body of other functions, since GCC warns of a declaration
+// that is noinline before it is inline.
 // DLBRIDGE_ALIGNED: starts a function at a cache line. Otherwise the time of a short call from
 // Python depends on the size of the code before the function, by up to 40 %.
 // DLBRIDGE_ASSUME: lets the optimizer rely on a condition. If the condition is false, the behaviour

@@ -58,7 +58,7 @@ class lazy_object {
 
  private:
   template <class Create>
-  DLBRIDGE_COLD PyObject* make(Create create) noexcept;
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE PyObject* make(Create create) noexcept;
 
   std::atomic<PyObject*> object_{nullptr};
 };

@@ -44,7 +44,8 @@ report try_order_after(Table const& driver, stream_ref consumer, stream_ref prod
 /// @par Thread and GIL
 /// Any thread. A thread that holds the GIL releases it first, because the function blocks.
 template <class Table>
-DLBRIDGE_COLD report try_host_wait(Table const& driver, stream_ref stream) noexcept;
+DLBRIDGE_COLD DLBRIDGE_NOINLINE report try_host_wait(Table const& driver,
+                                                     stream_ref stream) noexcept;
 
 /// The same with the driver of the stream's device. Does nothing for the null stream of a device
 /// without streams.

@@ -146,7 +146,7 @@ report try_order_after(Table const& driver, stream_ref consumer, stream_ref prod
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE report try_host_wait(Table const& driver, stream_ref stream) noexcept {
+report try_host_wait(Table const& driver, stream_ref stream) noexcept {
   if (!detail::is_default_stream(stream) &&
       detail::ask_for_capture(driver, stream) == detail::capture_answer::no &&
       succeeds(driver, driver.stream_synchronize, stream.native_handle())) {

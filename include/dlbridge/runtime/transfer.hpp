@@ -52,8 +52,10 @@ struct DLBRIDGE_PUBLIC transfer_options {
 /// the function returns; a tensor on a device is ready on the stream. The host waits for the stream
 /// unless the options make that unnecessary, and never for the other streams of the device.
 template <class Table>
-DLBRIDGE_COLD managed_tensor transfer(Table const& driver, tensor_view const& source, device where,
-                                      stream_ref stream, transfer_options const& options = {});
+DLBRIDGE_COLD DLBRIDGE_NOINLINE managed_tensor transfer(Table const& driver,
+                                                        tensor_view const& source, device where,
+                                                        stream_ref stream,
+                                                        transfer_options const& options = {});
 
 /// Copies the elements of a tensor into existing memory. During a capture, a copy of one block
 /// within CUDA or ROCm becomes a node of the graph if source_outlives_copy is set.

@@ -77,9 +77,8 @@ void require_copy_path(device from, device to, stream_ref stream,
 }  // namespace detail
 
 template <class Table>
-DLBRIDGE_NOINLINE managed_tensor transfer(Table const& driver, tensor_view const& source,
-                                          device where, stream_ref stream,
-                                          transfer_options const& options) {
+managed_tensor transfer(Table const& driver, tensor_view const& source, device where,
+                        stream_ref stream, transfer_options const& options) {
   detail::require_copy_path<Table>(source.device(), where, stream);
   detail::retired_owners().collect();
   description d = detail::describe_copy(source, where, options);

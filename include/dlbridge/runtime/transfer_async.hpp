@@ -40,10 +40,11 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 /// @par Thread and GIL
 /// Any thread. The release of the source runs its deleter.
 template <class Table>
-DLBRIDGE_COLD managed_tensor transfer_async(Table const& driver, shared_tensor const& owner,
-                                            tensor_view const& source, device where,
-                                            stream_ref stream,
-                                            transfer_options const& options = {});
+DLBRIDGE_COLD DLBRIDGE_NOINLINE managed_tensor transfer_async(Table const& driver,
+                                                              shared_tensor const& owner,
+                                                              tensor_view const& source,
+                                                              device where, stream_ref stream,
+                                                              transfer_options const& options = {});
 
 /// The same with the driver of the two devices, which the function selects.
 managed_tensor transfer_async(shared_tensor const& owner, tensor_view const& source, device where,

@@ -79,10 +79,9 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE bool try_enqueue(copy_stream<Table>& copies,
 }  // namespace detail
 
 template <class Table>
-DLBRIDGE_NOINLINE managed_tensor transfer_async(Table const& driver, shared_tensor const& owner,
-                                                tensor_view const& source, device where,
-                                                stream_ref stream,
-                                                transfer_options const& options) {
+managed_tensor transfer_async(Table const& driver, shared_tensor const& owner,
+                              tensor_view const& source, device where, stream_ref stream,
+                              transfer_options const& options) {
   detail::require_copy_path<Table>(source.device(), where, stream);
   transfer_options waiting = options;
   waiting.source_outlives_copy = false;

@@ -36,10 +36,11 @@ class copy_stream {
   // differently.
   device locate(tensor_view const& view) const noexcept;
 
-  DLBRIDGE_COLD void copy(block_copy const& block);
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE void copy(block_copy const& block);
   typename Table::context_handle context_of(device where) const;
-  DLBRIDGE_COLD void copy_peer(block_copy const& block, typename Table::context_handle to,
-                               typename Table::context_handle from);
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE void copy_peer(block_copy const& block,
+                                                 typename Table::context_handle to,
+                                                 typename Table::context_handle from);
   // Waits for all operations on the stream.
   void wait();
   // Lets the pending copies run after this object is destroyed.
@@ -82,15 +83,17 @@ struct copy_route {
 // is copied faster by it; nothing is enqueued then. Neither tensor is empty, and they do not both
 // lie in host memory. is_fresh: as device_copy.
 template <class Table>
-DLBRIDGE_COLD bool try_copy_by_blocks(copy_stream<Table>& stream, tensor_view const& source,
-                                      tensor_view const& destination, copy_route const& route,
-                                      bool is_fresh);
+DLBRIDGE_COLD DLBRIDGE_NOINLINE bool try_copy_by_blocks(copy_stream<Table>& stream,
+                                                        tensor_view const& source,
+                                                        tensor_view const& destination,
+                                                        copy_route const& route, bool is_fresh);
 
 // Copies all elements. Neither tensor is empty.
 // is_fresh: the bytes of destination between its elements may be overwritten.
 template <class Table>
-DLBRIDGE_COLD void device_copy(copy_stream<Table>& stream, tensor_view const& source,
-                               tensor_view const& destination, bool is_fresh);
+DLBRIDGE_COLD DLBRIDGE_NOINLINE void device_copy(copy_stream<Table>& stream,
+                                                 tensor_view const& source,
+                                                 tensor_view const& destination, bool is_fresh);
 }  // namespace detail
 DLBRIDGE_END_NAMESPACE
 

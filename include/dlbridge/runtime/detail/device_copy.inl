@@ -46,7 +46,7 @@ inline device copy_stream<Table>::locate(tensor_view const& view) const noexcept
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE inline void copy_stream<Table>::copy(block_copy const& block) {
+inline void copy_stream<Table>::copy(block_copy const& block) {
   pending_ = true;
   require_success(try_copy(driver_, block, stream_.native_handle()));
 }
@@ -59,9 +59,9 @@ inline typename Table::context_handle copy_stream<Table>::context_of(device wher
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE inline void copy_stream<Table>::copy_peer(block_copy const& block,
-                                                            typename Table::context_handle to,
-                                                            typename Table::context_handle from) {
+inline void copy_stream<Table>::copy_peer(block_copy const& block,
+                                          typename Table::context_handle to,
+                                          typename Table::context_handle from) {
   pending_ = true;
   void* const stream = stream_.native_handle();
   require_success(block.height == 1
@@ -258,9 +258,8 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE void copy_by_host(copy_stream<Table>& stream,
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE bool try_copy_by_blocks(copy_stream<Table>& stream, tensor_view const& source,
-                                          tensor_view const& destination, copy_route const& route,
-                                          bool is_fresh) {
+bool try_copy_by_blocks(copy_stream<Table>& stream, tensor_view const& source,
+                        tensor_view const& destination, copy_route const& route, bool is_fresh) {
   bool const packed = is_packed(source, destination);
   block_plan plan;
   if (is_one_block(source, destination) && (is_fresh || !packed || fills_bytes(source))) {
@@ -284,8 +283,8 @@ DLBRIDGE_NOINLINE bool try_copy_by_blocks(copy_stream<Table>& stream, tensor_vie
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE void device_copy(copy_stream<Table>& stream, tensor_view const& source,
-                                   tensor_view const& destination, bool is_fresh) {
+void device_copy(copy_stream<Table>& stream, tensor_view const& source,
+                 tensor_view const& destination, bool is_fresh) {
   copy_route const route(stream, source, destination);
   if (route.is_on_host() || !try_copy_by_blocks(stream, source, destination, route, is_fresh)) {
     copy_by_host(stream, source, route.from, destination, route.to, is_fresh);

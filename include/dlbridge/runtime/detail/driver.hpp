@@ -127,8 +127,8 @@ struct block_copy {
 
 namespace detail {
 template <class Table>
-DLBRIDGE_COLD report failed_call(Table const& driver, char const* call,
-                                 driver_result result) noexcept;
+DLBRIDGE_COLD DLBRIDGE_NOINLINE report failed_call(Table const& driver, char const* call,
+                                                   driver_result result) noexcept;
 }  // namespace detail
 
 /// Calls a function of a table.
@@ -156,7 +156,7 @@ struct loaded_driver {
   Table table;
   bool can_start_later = false;  // whether the library has all functions, but did not start
 
-  DLBRIDGE_COLD explicit loaded_driver(library_names const& names) noexcept;
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE explicit loaded_driver(library_names const& names) noexcept;
   // A driver that has started.
   explicit loaded_driver(Table const& started) noexcept : table(started) {}
   bool is_loaded() const noexcept { return static_cast<bool>(table.library()); }

@@ -11,8 +11,7 @@ namespace detail {
 DLBRIDGE_COLD report missing_function(char const* library, char const* name) noexcept;
 
 template <class Table>
-DLBRIDGE_NOINLINE report failed_call(Table const& driver, char const* call,
-                                     driver_result result) noexcept {
+report failed_call(Table const& driver, char const* call, driver_result result) noexcept {
   report r = refusal(errc::runtime_failed, call, "");
   r.expected.append(" to succeed");
   for (driver_failure_row const& each : driver_failure_rows) {
@@ -61,7 +60,7 @@ bool succeeds(Table const& driver, driver_function<Parameters...> const& functio
 
 namespace detail {
 template <class Table>
-DLBRIDGE_NOINLINE inline loaded_driver<Table>::loaded_driver(library_names const& names) noexcept
+inline loaded_driver<Table>::loaded_driver(library_names const& names) noexcept
     : table(driver_source(open(names, status))) {
   if (status.ok() && table.missing() != nullptr) {
     status = missing_function(table.library().name(), table.missing());

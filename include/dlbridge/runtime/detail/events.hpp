@@ -47,7 +47,8 @@ bool is_refused_now(report const& status) noexcept;
 enum class capture_answer : std::uint8_t { no, yes, unknown };
 
 template <class Table>
-DLBRIDGE_COLD capture_answer ask_for_capture(Table const& driver, stream_ref stream) noexcept;
+DLBRIDGE_COLD DLBRIDGE_NOINLINE capture_answer ask_for_capture(Table const& driver,
+                                                               stream_ref stream) noexcept;
 
 // An event without timing. It comes from the pool of its context, or try_record creates it. The
 // destructor returns it to the pool, or destroys it if the pool is full or missing.
@@ -63,13 +64,14 @@ class stream_event {
         event_(std::exchange(other.event_, nullptr)) {}
   stream_event& operator=(stream_event const&) = delete;
   stream_event& operator=(stream_event&& other) noexcept;
-  DLBRIDGE_COLD ~stream_event();
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE ~stream_event();
 
   void* get() const noexcept { return event_; }
 
   // Records the event on a stream of the context that the guard has entered.
-  DLBRIDGE_COLD report try_record(Table const& driver, context_guard<Table> const& guard,
-                                  void* stream) noexcept;
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE report try_record(Table const& driver,
+                                                    context_guard<Table> const& guard,
+                                                    void* stream) noexcept;
   // Whether the operations before the event have completed; also true as call() states.
   bool has_passed() noexcept;
   // Blocks this thread until the operations before the event have completed, or as call() states.
@@ -83,7 +85,8 @@ class stream_event {
   // the error of an earlier operation, so after a failure the function is called twice in the
   // context of the event. If that fails too, nothing can be awaited, because the device was reset,
   // or this is a child process. The event is then invalid, and not returned to the pool.
-  DLBRIDGE_COLD driver_result call(driver_function<void*> const& function) noexcept;
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE driver_result
+  call(driver_function<void*> const& function) noexcept;
   static bool is_failure(driver_result result) noexcept {
     return result != driver_success && result != driver_not_ready && !is_refused_now(result);
   }

@@ -21,7 +21,7 @@ inline void relaxed_capture_scope<Table>::exchange() noexcept {
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE capture_answer ask_for_capture(Table const& driver, stream_ref stream) noexcept {
+capture_answer ask_for_capture(Table const& driver, stream_ref stream) noexcept {
   if (!driver.stream_is_capturing) {
     return capture_answer::no;
   }
@@ -46,7 +46,7 @@ stream_event<Table>& stream_event<Table>::operator=(stream_event&& other) noexce
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE inline stream_event<Table>::~stream_event() {
+inline stream_event<Table>::~stream_event() {
   if (event_ == nullptr) {
     return;
   }
@@ -60,9 +60,9 @@ DLBRIDGE_NOINLINE inline stream_event<Table>::~stream_event() {
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE inline report stream_event<Table>::try_record(Table const& driver,
-                                                                context_guard<Table> const& guard,
-                                                                void* stream) noexcept {
+inline report stream_event<Table>::try_record(Table const& driver,
+                                              context_guard<Table> const& guard,
+                                              void* stream) noexcept {
   driver_ = &driver;
   context_ = guard.to_store();
   pool_ = guard.events();
@@ -92,8 +92,7 @@ inline bool stream_event<Table>::has_passed() noexcept {
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE inline driver_result stream_event<Table>::call(
-    driver_function<void*> const& function) noexcept {
+inline driver_result stream_event<Table>::call(driver_function<void*> const& function) noexcept {
   if (!context_guard<Table>(*driver_).exists(context_)) {
     event_ = nullptr;
     return driver_context_destroyed;

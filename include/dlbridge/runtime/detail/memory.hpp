@@ -57,7 +57,7 @@ class driver_memory {
         uses_(std::move(other.uses_)),
         last_use_(std::move(other.last_use_)) {}
   driver_memory& operator=(driver_memory const&) = delete;
-  DLBRIDGE_COLD ~driver_memory();
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE ~driver_memory();
 
   void* address() const noexcept { return address_; }
   bool is_stream_ordered() const noexcept { return method_ == free_method::stream_ordered; }
@@ -78,31 +78,35 @@ class driver_memory {
   /// @param where its type selects device, pinned or managed memory.
   /// @param bytes above 0.
   /// @return a report: out_of_memory, runtime_failed, runtime_missing (an older driver).
-  DLBRIDGE_COLD report try_allocate(Table const& driver, context_guard<Table> const& guard,
-                                    device where, std::size_t bytes) noexcept;
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE report try_allocate(Table const& driver,
+                                                      context_guard<Table> const& guard,
+                                                      device where, std::size_t bytes) noexcept;
   /// Allocates device memory in the order of a stream. Calls try_allocate if the driver has no
   /// stream-ordered allocation.
   /// @return a report: as try_allocate.
-  DLBRIDGE_COLD report try_allocate_on(Table const& driver, context_guard<Table> const& guard,
-                                       stream_ref stream, std::size_t bytes) noexcept;
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE report try_allocate_on(Table const& driver,
+                                                         context_guard<Table> const& guard,
+                                                         stream_ref stream,
+                                                         std::size_t bytes) noexcept;
 
  private:
   enum class free_method : std::uint8_t { device, host, stream_ordered };
 
-  DLBRIDGE_COLD report record(Table const& driver, context_guard<Table> const& guard,
-                              free_method method, stream_ref stream, std::size_t bytes,
-                              report const& status) noexcept;
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE report record(Table const& driver,
+                                                context_guard<Table> const& guard,
+                                                free_method method, stream_ref stream,
+                                                std::size_t bytes, report const& status) noexcept;
 
   // Memory whose free the driver refuses now. Stream-ordered memory is freed without a wait. Of
   // other memory, the event of the last use replaces the recorded streams, one after the other.
   struct deferred : detail::retired {
     explicit deferred(driver_memory&& waiting) noexcept : memory(std::move(waiting)) {}
-    DLBRIDGE_COLD bool is_ready() noexcept override;
+    DLBRIDGE_COLD DLBRIDGE_NOINLINE bool is_ready() noexcept override;
     // Records the event of the last use on the stream, once. Returns false if the driver refuses
     // calls now, or if the stream is being captured, also later: HIP ends a capture when an event
     // is queried that is on its stream. A call may report the error of an earlier operation, so the
     // function tries twice. After another failure nothing can be awaited.
-    DLBRIDGE_COLD bool try_record(stream_ref user) noexcept;
+    DLBRIDGE_COLD DLBRIDGE_NOINLINE bool try_record(stream_ref user) noexcept;
     driver_memory memory;
     bool is_recorded = false;  // on the first of the streams
   };
@@ -112,26 +116,27 @@ class driver_memory {
   // the driver may have ended, and freed its memory.
   bool try_free() noexcept;
 
-  DLBRIDGE_COLD bool try_free_after_waiting() noexcept;
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE bool try_free_after_waiting() noexcept;
 
-  DLBRIDGE_COLD bool try_free_in_order() noexcept;
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE bool try_free_in_order() noexcept;
 
   // Frees stream-ordered memory whose streams were destroyed with their context.
-  DLBRIDGE_COLD bool try_free_of_device() noexcept;
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE bool try_free_of_device() noexcept;
 
   // Returns false if the driver refuses to wait for one of the streams now.
-  DLBRIDGE_COLD bool try_wait_for_uses() const noexcept;
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE bool try_wait_for_uses() const noexcept;
   // Returns false if the driver refuses to wait now, for example because the stream is being
   // captured. A call may report the error of an earlier operation, so the function tries twice.
   // After another failure nothing can be awaited.
-  DLBRIDGE_COLD bool try_wait_for(stream_ref stream) const noexcept;
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE bool try_wait_for(stream_ref stream) const noexcept;
   // Enters the context of the memory. A call may report the error of an earlier operation, so the
   // function tries twice.
-  DLBRIDGE_COLD report try_enter(context_guard<Table>& guard) const noexcept;
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE report try_enter(context_guard<Table>& guard) const noexcept;
   // Frees the memory, in a relaxed_capture_scope. Returns false if the driver refuses the call now.
   // A failed call may report the error of an earlier operation, also one that has freed the memory.
   // So the function tries again only if the driver still knows the address.
-  DLBRIDGE_COLD bool free_now(driver_function<void*> const& function) const noexcept;
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE bool free_now(
+      driver_function<void*> const& function) const noexcept;
 
   Table const* driver_ = nullptr;
   void* address_ = nullptr;

@@ -11,7 +11,7 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 template <class Table>
-DLBRIDGE_NOINLINE inline driver_memory<Table>::~driver_memory() {
+inline driver_memory<Table>::~driver_memory() {
   if (address_ != nullptr) {
     if (!try_free()) {
       defer();
@@ -28,9 +28,9 @@ inline bool driver_memory<Table>::try_record_stream(stream_ref stream,
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE inline report driver_memory<Table>::try_allocate(
-    Table const& driver, context_guard<Table> const& guard, device where,
-    std::size_t bytes) noexcept {
+inline report driver_memory<Table>::try_allocate(Table const& driver,
+                                                 context_guard<Table> const& guard, device where,
+                                                 std::size_t bytes) noexcept {
   detail::retired_owners().collect();
   detail::relaxed_capture_scope<Table> const relaxed(driver);
   bool const managed = memory_of(where) == memory_kind::managed;
@@ -44,9 +44,9 @@ DLBRIDGE_NOINLINE inline report driver_memory<Table>::try_allocate(
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE inline report driver_memory<Table>::try_allocate_on(
-    Table const& driver, context_guard<Table> const& guard, stream_ref stream,
-    std::size_t bytes) noexcept {
+inline report driver_memory<Table>::try_allocate_on(Table const& driver,
+                                                    context_guard<Table> const& guard,
+                                                    stream_ref stream, std::size_t bytes) noexcept {
   if (!driver.memory_allocate_async || !driver.memory_free_async) {
     return try_allocate(driver, guard, stream.device(), bytes);
   }
@@ -65,11 +65,9 @@ DLBRIDGE_NOINLINE inline report driver_memory<Table>::try_allocate_on(
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE inline report driver_memory<Table>::record(Table const& driver,
-                                                             context_guard<Table> const& guard,
-                                                             free_method method, stream_ref stream,
-                                                             std::size_t bytes,
-                                                             report const& status) noexcept {
+inline report driver_memory<Table>::record(Table const& driver, context_guard<Table> const& guard,
+                                           free_method method, stream_ref stream, std::size_t bytes,
+                                           report const& status) noexcept {
   if (status.ok()) {
     driver_ = &driver;
     context_ = guard.to_store();
@@ -85,7 +83,7 @@ DLBRIDGE_NOINLINE inline report driver_memory<Table>::record(Table const& driver
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE inline bool driver_memory<Table>::deferred::is_ready() noexcept {
+inline bool driver_memory<Table>::deferred::is_ready() noexcept {
   if (!memory.has_context()) {
     return memory.try_free();
   }
@@ -105,7 +103,7 @@ DLBRIDGE_NOINLINE inline bool driver_memory<Table>::deferred::is_ready() noexcep
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE inline bool driver_memory<Table>::deferred::try_record(stream_ref user) noexcept {
+inline bool driver_memory<Table>::deferred::try_record(stream_ref user) noexcept {
   Table const& driver = *memory.driver_;
   for (int attempt = 0; attempt < 2; ++attempt) {
     context_guard<Table> guard(driver);
@@ -153,7 +151,7 @@ inline bool driver_memory<Table>::try_free() noexcept {
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE inline bool driver_memory<Table>::try_free_after_waiting() noexcept {
+inline bool driver_memory<Table>::try_free_after_waiting() noexcept {
   detail::relaxed_capture_scope<Table> const relaxed(*driver_);
   if (!try_wait_for_uses() || !last_use_.try_wait()) {
     return false;
@@ -167,7 +165,7 @@ DLBRIDGE_NOINLINE inline bool driver_memory<Table>::try_free_after_waiting() noe
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE inline bool driver_memory<Table>::try_free_in_order() noexcept {
+inline bool driver_memory<Table>::try_free_in_order() noexcept {
   stream_ref const stream = stream_.get(where_);
   context_guard<Table> guard(*driver_);
   bool const is_entered =
@@ -197,7 +195,7 @@ DLBRIDGE_NOINLINE inline bool driver_memory<Table>::try_free_in_order() noexcept
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE inline bool driver_memory<Table>::try_free_of_device() noexcept {
+inline bool driver_memory<Table>::try_free_of_device() noexcept {
   detail::relaxed_capture_scope<Table> const relaxed(*driver_);
   context_guard<Table> guard(*driver_);
   report const entered = guard.try_enter_device(where_.id);
@@ -205,7 +203,7 @@ DLBRIDGE_NOINLINE inline bool driver_memory<Table>::try_free_of_device() noexcep
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE inline bool driver_memory<Table>::try_wait_for_uses() const noexcept {
+inline bool driver_memory<Table>::try_wait_for_uses() const noexcept {
   bool is_captured = false;
   static_cast<void>(uses_.visit([&](stream_ref user) noexcept {
     is_captured = is_captured || !try_wait_for(user);
@@ -215,7 +213,7 @@ DLBRIDGE_NOINLINE inline bool driver_memory<Table>::try_wait_for_uses() const no
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE inline bool driver_memory<Table>::try_wait_for(stream_ref stream) const noexcept {
+inline bool driver_memory<Table>::try_wait_for(stream_ref stream) const noexcept {
   for (int attempt = 0; attempt < 2; ++attempt) {
     report const status = try_host_wait(*driver_, stream);
     if (status.ok() || detail::is_refused_now(status)) {
@@ -226,15 +224,13 @@ DLBRIDGE_NOINLINE inline bool driver_memory<Table>::try_wait_for(stream_ref stre
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE inline report driver_memory<Table>::try_enter(
-    context_guard<Table>& guard) const noexcept {
+inline report driver_memory<Table>::try_enter(context_guard<Table>& guard) const noexcept {
   report const status = guard.try_enter_context(context_);
   return status.ok() ? status : guard.try_enter_context(context_);
 }
 
 template <class Table>
-DLBRIDGE_NOINLINE inline bool driver_memory<Table>::free_now(
-    driver_function<void*> const& function) const noexcept {
+inline bool driver_memory<Table>::free_now(driver_function<void*> const& function) const noexcept {
   driver_result const result = function(address_);
   if (result == driver_success) {
     return true;

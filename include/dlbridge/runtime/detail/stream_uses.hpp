@@ -28,7 +28,7 @@ class stream_uses {
   bool try_add(stream_ref stream, std::shared_ptr<void const> owner) noexcept;
   // Calls visit with each stream, until it returns a report that is not ok().
   template <class Visit>
-  DLBRIDGE_COLD report visit(Visit visit) const noexcept;
+  DLBRIDGE_COLD DLBRIDGE_NOINLINE report visit(Visit visit) const noexcept;
 
   // The stream that was added last, of those that pop() has not removed. Returns false if there is
   // none.

@@ -98,12 +98,13 @@ void add_if_refused(refusals& reasons, container_argument<P>& argument, char con
 /// that disagree.
 /// @param loaders a tuple of references to the loaders, which have loaded the arguments
 template <class Loaders, std::size_t... Is>
-DLBRIDGE_COLD void add_reasons(refusals& reasons, Loaders loaders, function_record const& record,
-                               std::index_sequence<Is...> indices) noexcept;
+DLBRIDGE_COLD DLBRIDGE_NOINLINE void add_reasons(refusals& reasons, Loaders loaders,
+                                                 function_record const& record,
+                                                 std::index_sequence<Is...> indices) noexcept;
 /// Sets the Python exception with these reasons.
 template <class Loaders, class Indices>
-DLBRIDGE_COLD void set_reasons(Loaders loaders, function_record const& record,
-                               Indices indices) noexcept;
+DLBRIDGE_COLD DLBRIDGE_NOINLINE void set_reasons(Loaders loaders, function_record const& record,
+                                                 Indices indices) noexcept;
 }  // namespace python::detail
 DLBRIDGE_END_NAMESPACE
 

@@ -114,9 +114,8 @@ verdict argument_check<Values...>::confirm(std::index_sequence<Is...>, Values&..
 }
 
 template <class Loaders, std::size_t... Is>
-DLBRIDGE_NOINLINE void add_reasons(refusals& reasons, Loaders loaders,
-                                   function_record const& record,
-                                   std::index_sequence<Is...> indices) noexcept {
+void add_reasons(refusals& reasons, Loaders loaders, function_record const& record,
+                 std::index_sequence<Is...> indices) noexcept {
   (add_if_refused(reasons, std::get<Is>(loaders), record.name_of(Is), record.position(Is)), ...);
   if (!reasons) {
     detail::add_disagreement(reasons, loaders, record, indices);
@@ -124,8 +123,7 @@ DLBRIDGE_NOINLINE void add_reasons(refusals& reasons, Loaders loaders,
 }
 
 template <class Loaders, class Indices>
-DLBRIDGE_NOINLINE void set_reasons(Loaders loaders, function_record const& record,
-                                   Indices indices) noexcept {
+void set_reasons(Loaders loaders, function_record const& record, Indices indices) noexcept {
   refusals reasons;
   detail::add_reasons(reasons, loaders, record, indices);
   reasons.set_error(record.name.c_str());

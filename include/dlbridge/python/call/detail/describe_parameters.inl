@@ -19,7 +19,7 @@ constexpr parameter_kind kind_of_parameter() noexcept {
 }
 
 template <class Library, class Result, class... Parameters>
-DLBRIDGE_NOINLINE void describe_parameters(function_record& record, Result (*)(Parameters...)) {
+void describe_parameters(function_record& record, Result (*)(Parameters...)) {
   parameter_record const all[] = {
       {kind_of_parameter<Library, Parameters>(),
        is_imported<Library, Parameters> && !accepts_none<std::decay_t<Parameters>>}...,
