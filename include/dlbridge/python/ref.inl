@@ -13,7 +13,7 @@ inline PyObject* lazy_object::get(Create create) noexcept {
 }
 
 template <class Create>
-inline PyObject* lazy_object::make(Create create) noexcept {
+PyObject* lazy_object::make(Create create) noexcept {
   ref created = create();
   PyObject* object = nullptr;
   // Another thread may have created the object meanwhile; that one is then the result.

@@ -46,7 +46,7 @@ inline device copy_stream<Table>::locate(tensor_view const& view) const noexcept
 }
 
 template <class Table>
-inline void copy_stream<Table>::copy(block_copy const& block) {
+void copy_stream<Table>::copy(block_copy const& block) {
   pending_ = true;
   require_success(try_copy(driver_, block, stream_.native_handle()));
 }
@@ -59,9 +59,8 @@ inline typename Table::context_handle copy_stream<Table>::context_of(device wher
 }
 
 template <class Table>
-inline void copy_stream<Table>::copy_peer(block_copy const& block,
-                                          typename Table::context_handle to,
-                                          typename Table::context_handle from) {
+void copy_stream<Table>::copy_peer(block_copy const& block, typename Table::context_handle to,
+                                   typename Table::context_handle from) {
   pending_ = true;
   void* const stream = stream_.native_handle();
   require_success(block.height == 1

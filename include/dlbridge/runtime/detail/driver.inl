@@ -60,7 +60,7 @@ bool succeeds(Table const& driver, driver_function<Parameters...> const& functio
 
 namespace detail {
 template <class Table>
-inline loaded_driver<Table>::loaded_driver(library_names const& names) noexcept
+loaded_driver<Table>::loaded_driver(library_names const& names) noexcept
     : table(driver_source(open(names, status))) {
   if (status.ok() && table.missing() != nullptr) {
     status = missing_function(table.library().name(), table.missing());

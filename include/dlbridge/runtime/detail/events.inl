@@ -46,7 +46,7 @@ stream_event<Table>& stream_event<Table>::operator=(stream_event&& other) noexce
 }
 
 template <class Table>
-inline stream_event<Table>::~stream_event() {
+stream_event<Table>::~stream_event() {
   if (event_ == nullptr) {
     return;
   }
@@ -60,9 +60,8 @@ inline stream_event<Table>::~stream_event() {
 }
 
 template <class Table>
-inline report stream_event<Table>::try_record(Table const& driver,
-                                              context_guard<Table> const& guard,
-                                              void* stream) noexcept {
+report stream_event<Table>::try_record(Table const& driver, context_guard<Table> const& guard,
+                                       void* stream) noexcept {
   driver_ = &driver;
   context_ = guard.to_store();
   pool_ = guard.events();
@@ -92,7 +91,7 @@ inline bool stream_event<Table>::has_passed() noexcept {
 }
 
 template <class Table>
-inline driver_result stream_event<Table>::call(driver_function<void*> const& function) noexcept {
+driver_result stream_event<Table>::call(driver_function<void*> const& function) noexcept {
   if (!context_guard<Table>(*driver_).exists(context_)) {
     event_ = nullptr;
     return driver_context_destroyed;

@@ -11,7 +11,7 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 template <class Table>
-inline driver_memory<Table>::~driver_memory() {
+driver_memory<Table>::~driver_memory() {
   if (address_ != nullptr) {
     if (!try_free()) {
       defer();
@@ -28,9 +28,8 @@ inline bool driver_memory<Table>::try_record_stream(stream_ref stream,
 }
 
 template <class Table>
-inline report driver_memory<Table>::try_allocate(Table const& driver,
-                                                 context_guard<Table> const& guard, device where,
-                                                 std::size_t bytes) noexcept {
+report driver_memory<Table>::try_allocate(Table const& driver, context_guard<Table> const& guard,
+                                          device where, std::size_t bytes) noexcept {
   detail::retired_owners().collect();
   detail::relaxed_capture_scope<Table> const relaxed(driver);
   bool const managed = memory_of(where) == memory_kind::managed;
@@ -44,9 +43,8 @@ inline report driver_memory<Table>::try_allocate(Table const& driver,
 }
 
 template <class Table>
-inline report driver_memory<Table>::try_allocate_on(Table const& driver,
-                                                    context_guard<Table> const& guard,
-                                                    stream_ref stream, std::size_t bytes) noexcept {
+report driver_memory<Table>::try_allocate_on(Table const& driver, context_guard<Table> const& guard,
+                                             stream_ref stream, std::size_t bytes) noexcept {
   if (!driver.memory_allocate_async || !driver.memory_free_async) {
     return try_allocate(driver, guard, stream.device(), bytes);
   }
@@ -65,9 +63,9 @@ inline report driver_memory<Table>::try_allocate_on(Table const& driver,
 }
 
 template <class Table>
-inline report driver_memory<Table>::record(Table const& driver, context_guard<Table> const& guard,
-                                           free_method method, stream_ref stream, std::size_t bytes,
-                                           report const& status) noexcept {
+report driver_memory<Table>::record(Table const& driver, context_guard<Table> const& guard,
+                                    free_method method, stream_ref stream, std::size_t bytes,
+                                    report const& status) noexcept {
   if (status.ok()) {
     driver_ = &driver;
     context_ = guard.to_store();
@@ -83,7 +81,7 @@ inline report driver_memory<Table>::record(Table const& driver, context_guard<Ta
 }
 
 template <class Table>
-inline bool driver_memory<Table>::deferred::is_ready() noexcept {
+bool driver_memory<Table>::deferred::is_ready() noexcept {
   if (!memory.has_context()) {
     return memory.try_free();
   }
@@ -103,7 +101,7 @@ inline bool driver_memory<Table>::deferred::is_ready() noexcept {
 }
 
 template <class Table>
-inline bool driver_memory<Table>::deferred::try_record(stream_ref user) noexcept {
+bool driver_memory<Table>::deferred::try_record(stream_ref user) noexcept {
   Table const& driver = *memory.driver_;
   for (int attempt = 0; attempt < 2; ++attempt) {
     context_guard<Table> guard(driver);
@@ -151,7 +149,7 @@ inline bool driver_memory<Table>::try_free() noexcept {
 }
 
 template <class Table>
-inline bool driver_memory<Table>::try_free_after_waiting() noexcept {
+bool driver_memory<Table>::try_free_after_waiting() noexcept {
   detail::relaxed_capture_scope<Table> const relaxed(*driver_);
   if (!try_wait_for_uses() || !last_use_.try_wait()) {
     return false;
@@ -165,7 +163,7 @@ inline bool driver_memory<Table>::try_free_after_waiting() noexcept {
 }
 
 template <class Table>
-inline bool driver_memory<Table>::try_free_in_order() noexcept {
+bool driver_memory<Table>::try_free_in_order() noexcept {
   stream_ref const stream = stream_.get(where_);
   context_guard<Table> guard(*driver_);
   bool const is_entered =
@@ -195,7 +193,7 @@ inline bool driver_memory<Table>::try_free_in_order() noexcept {
 }
 
 template <class Table>
-inline bool driver_memory<Table>::try_free_of_device() noexcept {
+bool driver_memory<Table>::try_free_of_device() noexcept {
   detail::relaxed_capture_scope<Table> const relaxed(*driver_);
   context_guard<Table> guard(*driver_);
   report const entered = guard.try_enter_device(where_.id);
@@ -203,7 +201,7 @@ inline bool driver_memory<Table>::try_free_of_device() noexcept {
 }
 
 template <class Table>
-inline bool driver_memory<Table>::try_wait_for_uses() const noexcept {
+bool driver_memory<Table>::try_wait_for_uses() const noexcept {
   bool is_captured = false;
   static_cast<void>(uses_.visit([&](stream_ref user) noexcept {
     is_captured = is_captured || !try_wait_for(user);
@@ -213,7 +211,7 @@ inline bool driver_memory<Table>::try_wait_for_uses() const noexcept {
 }
 
 template <class Table>
-inline bool driver_memory<Table>::try_wait_for(stream_ref stream) const noexcept {
+bool driver_memory<Table>::try_wait_for(stream_ref stream) const noexcept {
   for (int attempt = 0; attempt < 2; ++attempt) {
     report const status = try_host_wait(*driver_, stream);
     if (status.ok() || detail::is_refused_now(status)) {
@@ -224,13 +222,13 @@ inline bool driver_memory<Table>::try_wait_for(stream_ref stream) const noexcept
 }
 
 template <class Table>
-inline report driver_memory<Table>::try_enter(context_guard<Table>& guard) const noexcept {
+report driver_memory<Table>::try_enter(context_guard<Table>& guard) const noexcept {
   report const status = guard.try_enter_context(context_);
   return status.ok() ? status : guard.try_enter_context(context_);
 }
 
 template <class Table>
-inline bool driver_memory<Table>::free_now(driver_function<void*> const& function) const noexcept {
+bool driver_memory<Table>::free_now(driver_function<void*> const& function) const noexcept {
   driver_result const result = function(address_);
   if (result == driver_success) {
     return true;

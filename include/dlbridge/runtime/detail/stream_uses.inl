@@ -7,7 +7,7 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace detail {
 template <class Visit>
-inline report stream_uses::visit(Visit visit) const noexcept {
+report stream_uses::visit(Visit visit) const noexcept {
   report status;
   for (use const* each = first_.load(std::memory_order_acquire); each != nullptr && status.ok();
        each = each->next) {

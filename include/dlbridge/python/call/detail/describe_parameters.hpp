@@ -10,13 +10,12 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::binding {
-DLBRIDGE_COLD DLBRIDGE_NOINLINE void describe_parameters(function_record& record,
-                                                         parameter_record const* all,
-                                                         std::size_t count);
+DLBRIDGE_COLD void describe_parameters(function_record& record, parameter_record const* all,
+                                       std::size_t count);
 
 /// @param record the record, whose is_method is known
 template <class Library, class Result, class... Parameters>
-void describe_parameters(function_record& record, Result (*)(Parameters...));
+DLBRIDGE_NOINLINE void describe_parameters(function_record& record, Result (*)(Parameters...));
 }  // namespace python::binding
 DLBRIDGE_END_NAMESPACE
 
