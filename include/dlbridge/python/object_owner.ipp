@@ -10,7 +10,7 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 DLBRIDGE_API void release_object(PyObject* object) noexcept {
-  if (object == nullptr || !interpreter_alive()) {
+  if (object == nullptr || (!detail::holds_gil() && !interpreter_alive())) {
     return;
   }
   gil_hold const gil;

@@ -22,9 +22,8 @@ DLBRIDGE_API any_argument any_argument::empty_like() const {
   return empty_like(detail::require_owner(tensor_).view().dtype());
 }
 
-DLBRIDGE_API python::ref any_argument::give(bool narrows) && noexcept {
-  python::ref object = object_.release();
-  return object ? std::move(object) : origin_.give(std::move(tensor_), narrows);
+DLBRIDGE_API python::ref any_argument::give(returns as) && noexcept {
+  return origin_.give_back(std::move(tensor_), object_.release(), as);
 }
 
 DLBRIDGE_END_NAMESPACE

@@ -155,16 +155,17 @@ class argument {
   /// @return the tensor
   [[nodiscard]] managed_tensor release() && noexcept { return std::move(tensor_).release(); }
 
-  /// Converts the tensor to a Python object of the origin's library.
-  /// @param narrows whether the result may be rounded, as `narrow` states
+  /// Converts the tensor to a Python object of the origin's library: for a parameter the object that
+  /// the caller passed, so that f(x, out=y) is y for a function that returns its argument `out`. A
+  /// copy that was made for the parameter, a capsule, numbers and a buffer become a new object.
+  /// @param as as of give_result
   /// @return the object, or an empty ref with a Python exception set
   /// @par Ownership
   /// The object owns the memory afterwards; on failure the tensor is freed.
   /// @par Thread and GIL
   /// The caller holds the GIL.
-  [[nodiscard]] python::ref give(bool narrows = false) && noexcept {
-    python::ref object = object_.release();
-    return object ? std::move(object) : origin_.give(std::move(tensor_).release(), narrows);
+  [[nodiscard]] python::ref give(returns as = {}) && noexcept {
+    return origin_.give_back(std::move(tensor_).release(), object_.release(), as);
   }
 
  private:

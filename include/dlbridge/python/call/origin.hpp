@@ -11,6 +11,7 @@
 #include <dlbridge/error.hpp>
 #include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/call/detail/path_to_library.hpp>
+#include <dlbridge/python/call/returns.hpp>
 #include <dlbridge/python/object_owner.hpp>
 #include <dlbridge/python/ref.hpp>
 #include <dlbridge/stream_ref.hpp>
@@ -23,8 +24,15 @@ namespace python {
 /// destroy an origin.
 class origin {
  public:
-  explicit origin(PyObject* object) noexcept : object_(object) { Py_INCREF(object); }
-  origin(origin&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  /// @param object the object of the argument
+  /// @param is_argument whether this is the origin of the tensor that the object lends; a copy of
+  ///   an origin is that of another tensor
+  explicit origin(PyObject* object, bool is_argument = false) noexcept
+      : object_(object), is_argument_(is_argument) {
+    Py_INCREF(object);
+  }
+  origin(origin&& other) noexcept
+      : object_(std::exchange(other.object_, nullptr)), is_argument_(other.is_argument_) {}
   origin(origin const& other) noexcept : object_(other.object_) { Py_XINCREF(object_); }
   origin& operator=(origin other) noexcept;
   ~origin() { release_object(object_); }
@@ -41,6 +49,14 @@ class origin {
   /// @par Ownership
   /// Takes m; on failure m is freed.
   ref give(managed_tensor m, bool narrows = false) const noexcept;
+
+  /// Converts the tensor of this origin to a result: for a tensor on the memory of the argument the
+  /// argument's object itself, which the caller passed, unless `as` names another library.
+  /// Otherwise as give, or as give_as.
+  /// @param m the tensor
+  /// @param object the library's array that owns the memory, if the allocator returned one
+  /// @param as as of give_result
+  ref give_back(managed_tensor m, ref object, returns as) const noexcept;
 
   /// Allocates a row-major tensor by the library's allocator, or host memory of this library where
   /// the library has none.
@@ -61,6 +77,7 @@ class origin {
                             ref& object) const noexcept;
 
   PyObject* object_;
+  bool is_argument_ = false;
 };
 }  // namespace python
 DLBRIDGE_END_NAMESPACE

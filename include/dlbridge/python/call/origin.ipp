@@ -69,6 +69,7 @@ DLBRIDGE_API managed_tensor origin::allocate(dtype type, dims const& shape, devi
 
 DLBRIDGE_API origin& origin::operator=(origin other) noexcept {
   std::swap(object_, other.object_);
+  std::swap(is_argument_, other.is_argument_);
   return *this;
 }
 
@@ -88,6 +89,29 @@ DLBRIDGE_API ref origin::give(managed_tensor m, bool narrows) const noexcept {
   }
   return path.function ? detail::give_by_function(path, std::move(m), {std::nullopt, narrows})
                        : give_own(std::move(m));
+}
+
+DLBRIDGE_API ref origin::give_back(managed_tensor m, ref object, returns as) const noexcept {
+  bool is_of = !as.which && object_ != nullptr;  // whether the object is of the library
+  if (object_ != nullptr) {
+    type_entry const& type = type_cache::get(Py_TYPE(object_));
+    // A capsule, a number and a buffer have no __dlpack__; a copy is other memory.
+    if (is_argument_ && type.dlpack != nullptr && m && !m.view().is_copied()) {
+      object = ref::borrow(object_);
+    }
+    is_of = is_of || (as.which == library::dlbridge && type.has_head);
+  }
+  if (object && !is_of) {
+    library_row const* const row = detail::export_path_of(object_).row;
+    is_of = row != nullptr && row->which == as.which;
+  }
+  if (PyErr_Occurred() == nullptr && !(object && is_of)) {
+    return as.which ? give_as(*as.which, std::move(m), as.narrows)
+                    : give(std::move(m), as.narrows);
+  }
+  error_keeper const pending;
+  m = managed_tensor();
+  return is_of ? std::move(object) : ref();
 }
 
 DLBRIDGE_API stream_ref origin::stream(device where) const {

@@ -21,7 +21,7 @@ DLBRIDGE_API managed_tensor parameter<managed_tensor>::make(imported_tensor& fro
 
 DLBRIDGE_API any_argument parameter<any_argument>::make(imported_tensor& from,
                                                         PyObject* object) noexcept {
-  return any_argument(from.take_to_keep(object), origin(object));
+  return any_argument(from.take_to_keep(object), origin(object, true));
 }
 }  // namespace python
 DLBRIDGE_END_NAMESPACE

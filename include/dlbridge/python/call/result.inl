@@ -38,12 +38,13 @@ ref give_result(Result&& result, PyObject* first_argument, returns as) noexcept 
       "dlbridge: a tensor is returned by value. Take it by value, and return std::move of it");
   if constexpr (std::is_lvalue_reference_v<Result>) {
     return ref();  // only the assertion is printed
-  } else if (as.which) {
-    return give_as(*as.which, detail::release(std::forward<Result>(result)), as.narrows);
   } else if constexpr (detail::result_kind<type>::has_origin) {
-    return std::forward<Result>(result).give(as.narrows);
+    return std::forward<Result>(result).give(as);
   } else {
     managed_tensor m = detail::release(std::forward<Result>(result));
+    if (as.which) {
+      return give_as(*as.which, std::move(m), as.narrows);
+    }
     return first_argument != nullptr ? origin(first_argument).give(std::move(m), as.narrows)
                                      : give_own(std::move(m));
   }
