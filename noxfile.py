@@ -236,13 +236,13 @@ def other_systems(session: nox.Session) -> None:
                     "-c", "tests/unit/two_units_b.cpp", "-o", compiled, external=True)  # fmt: skip
 
 
-BRIDGES_OF_HEADERS = ("eigen", "eigen_tensor", "xtensor", "armadillo")
+BRIDGES_OF_HEADERS = ("cccl", "eigen", "eigen_tensor", "xtensor", "armadillo")
 BRIDGES_THAT_LINK = ("kokkos", "opencv")
 
 
 @nox.session(tags=["tests"], venv_backend="none")
 def bridges(session: nox.Session) -> None:
-    """Eigen, xtensor, Armadillo, Kokkos and OpenCV, each against its own library."""
+    """CCCL, Eigen, xtensor, Armadillo, Kokkos and OpenCV, each against its own library."""
     names = [*BRIDGES_OF_HEADERS]
     found = machine.add_packages("libeigen3-dev", "xtl-dev", "libxtensor-dev", "libarmadillo-dev")
     if machine.find_gcc().brings_libcxx:
@@ -255,8 +255,9 @@ def bridges(session: nox.Session) -> None:
     if folders := machine.unpacked_libraries():
         session.env["LD_LIBRARY_PATH"] = folders
     builds.build(
-        session, "bridges", DLBRIDGE_BRIDGES=";".join(names), DLBRIDGE_REQUIRE_BRIDGES="ON"
-    )
+        session, "bridges", DLBRIDGE_BRIDGES=";".join(names), DLBRIDGE_REQUIRE_BRIDGES="ON",
+        DLBRIDGE_cccl_INCLUDE_DIR=str(machine.tools_with("cccl", "nvidia/cu*/include/cccl")[0]),
+    )  # fmt: skip
     builds.test(session, "bridges")
 
 

@@ -24,14 +24,21 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
-// Whether the constructor of a mapping accepts strides, as that of layout_stride does.
+// Whether the constructor of a mapping accepts strides, as that of layout_stride does, and after
+// them the offset of the first element, as that of layout_stride_relaxed of CCCL does.
+template <class Mapping, class... Offset>
+auto is_strided(int)
+    -> std::is_constructible<Mapping, typename Mapping::extents_type,
+                             decltype(std::declval<Mapping const&>().strides()), Offset...>;
+template <class Mapping, class... Offset>
+std::false_type is_strided(...);
+
+// Whether several indices may lead to one element.
 template <class Mapping, class = void>
-struct takes_strides : std::false_type {};
+constexpr bool may_alias = false;
 template <class Mapping>
-struct takes_strides<Mapping, std::void_t<std::enable_if_t<std::is_constructible_v<
-                                  Mapping, typename Mapping::extents_type,
-                                  decltype(std::declval<Mapping const&>().strides())>>>>
-    : std::true_type {};
+constexpr bool may_alias<Mapping, std::void_t<decltype(Mapping::is_always_unique())>> =
+    !Mapping::is_always_unique();
 
 // The alignment that an accessor requires of the first element, such as std::aligned_accessor; 1
 // without a requirement.
@@ -100,7 +107,8 @@ struct view_traits {
 
 /// Converts a view to another view type, without a copy.
 ///
-/// @tparam T An mdspan of std, Kokkos or cuda::std, or a type with view_traits.
+/// @tparam T An mdspan of std, Kokkos or cuda::std, a std::span of a row-major tensor of rank 1, or
+///   a type with view_traits.
 /// @param view The view, of memory that the CPU can access.
 /// @return The result of view_traits<T>::view, on the same elements: a T, or the type that a
 ///   specialization returns instead.
@@ -108,7 +116,8 @@ struct view_traits {
 ///   access the memory), read_only (the elements of T are not const) or misaligned, with all of
 ///   them in one message; then overflow (the index type of T is too narrow), or layout_mismatch
 ///   (the strides do not match the layout of T; for layout_stride they are not positive, or
-///   interleave).
+///   interleave). A layout whose is_always_unique() is false, such as layout_stride_relaxed of
+///   CCCL, takes strides of 0, and negative ones if it has an offset.
 ///
 /// @par Lifetime
 /// The result is valid as long as the tensor of the view.
@@ -135,6 +144,10 @@ template <class T>
 std::span<T> as_span(tensor_view const& view);
 template <class T>
 void as_span(managed_tensor const&&) = delete;  // dangles: keep it in a variable
+template <class T, std::size_t Extent>
+struct view_traits<std::span<T, Extent>> {
+  static std::span<T, Extent> view(tensor_view const& of);
+};
 #else
 template <class T>
 void as_span(tensor_view const&) {

@@ -86,6 +86,28 @@ bool has_strides_of(Mapping const& mapping, tensor_view const& view, std::index_
           ...);
 }
 
+// The type of the strides of a mapping; a mapping of rank 0 may have none.
+template <class Mapping, class = void>
+struct step_of {
+  using type = typename Mapping::extents_type::index_type;
+};
+template <class Mapping>
+struct step_of<Mapping, std::void_t<decltype(std::declval<Mapping const&>().stride(0))>> {
+  using type = std::decay_t<decltype(std::declval<Mapping const&>().stride(0))>;
+};
+
+// Whether a type of strides states no other stride i, as cuda::strides may.
+template <class Steps>
+auto accepts_stride(std::size_t i, std::int64_t stride, int) noexcept
+    -> decltype(Steps::static_stride(i) == stride) {
+  constexpr auto none = (std::numeric_limits<decltype(Steps::static_stride(i))>::min)();
+  return Steps::static_stride(i) == stride || Steps::static_stride(i) == none;
+}
+template <class>
+bool accepts_stride(std::size_t, std::int64_t, ...) noexcept {
+  return true;
+}
+
 template <class Mdspan, std::size_t... Is>
 Mdspan as_mdspan(tensor_view const& view, std::index_sequence<Is...>) {
   using extents_type = typename Mdspan::extents_type;
@@ -99,17 +121,38 @@ Mdspan as_mdspan(tensor_view const& view, std::index_sequence<Is...>) {
   require_view(view, need);
   require_index_type<index>(view);
   extents_type const sizes(static_cast<index>(view.extent(static_cast<int>(Is)))...);
-  auto const data = static_cast<typename Mdspan::data_handle_type>(
-      elements_of<typename Mdspan::element_type>(view));
-  if constexpr (takes_strides<mapping>::value) {
+  using handle = typename Mdspan::data_handle_type;
+  auto* const first = elements_of<typename Mdspan::element_type>(view);
+  auto const data = static_cast<handle>(first);
+  constexpr bool has_offset = decltype(is_strided<mapping, std::ptrdiff_t>(0))::value;
+  if constexpr (has_offset || decltype(is_strided<mapping>(0))::value) {
     std::int64_t strides[max_rank];
-    if (!nesting_strides(view, strides)) {
-      raise_layout(view, need,
-                   ", strides above 0, each at least the span of the dimensions that vary faster");
+    std::int64_t lowest = 0;
+    std::int64_t highest = 0;
+    bool const is_nested = nesting_strides(view, strides);
+    try_reach(view.rank(), view.shape(), strides, lowest, highest);
+    if (!is_nested && (!may_alias<mapping> || (lowest < 0 && !has_offset))) {
+      raise_layout(
+          view, need,
+          may_alias<mapping>
+              ? ", strides of 0 and above"
+              : ", strides above 0, each at least the span of the dimensions that vary faster");
     }
-    decltype(std::declval<mapping const&>().strides())
-        const steps{static_cast<index>(strides[Is])...};
-    return Mdspan(data, mapping(sizes, steps));
+    using steps_type = std::decay_t<decltype(std::declval<mapping const&>().strides())>;
+    if (!(accepts_stride<steps_type>(Is, strides[Is], 0) && ...)) {
+      raise_layout(view, need, ", in the layout of the mdspan");
+    }
+    steps_type const steps{static_cast<typename step_of<mapping>::type>(strides[Is])...};
+    if constexpr (has_offset) {  // from the lowest element to the first
+      constexpr auto most = static_cast<std::uint64_t>((std::numeric_limits<index>::max)());
+      if (static_cast<std::uint64_t>(highest) - static_cast<std::uint64_t>(lowest) >= most) {
+        raise_index_overflow(view, sizeof(index));
+      }
+      return Mdspan(static_cast<handle>(first + lowest),
+                    mapping(sizes, steps, static_cast<std::ptrdiff_t>(-lowest)));
+    } else {
+      return Mdspan(data, mapping(sizes, steps));
+    }
   } else {
     mapping const implied(sizes);
     if (has_strides_of(implied, view, std::index_sequence<Is...>{})) {
@@ -138,6 +181,16 @@ std::span<T> as_span(tensor_view const& view) {
   need.order = layout::row_major;
   require_view(view, need);
   return {detail::elements_of<T>(view), static_cast<std::size_t>(view.count())};
+}
+
+template <class T, std::size_t Extent>
+std::span<T, Extent> view_traits<std::span<T, Extent>>::view(tensor_view const& of) {
+  std::int64_t const extent =
+      Extent == std::dynamic_extent ? dynamic_extent : static_cast<std::int64_t>(Extent);
+  requirement need = detail::requirement_of<T>(1, &extent);
+  need.order = layout::row_major;
+  require_view(of, need);
+  return std::span<T, Extent>(detail::elements_of<T>(of), static_cast<std::size_t>(of.count()));
 }
 #endif
 

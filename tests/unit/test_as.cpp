@@ -430,4 +430,67 @@ TEST(AsMdspan, PaddedRowsAndColumnsAreAccepted) {
   EXPECT_EQ(as<rows>(m).stride(1), 5);
 }
 
+// A mapping that is not always unique takes strides of 0; with an offset also negative ones.
+template <bool HasOffset>
+using relaxed =
+    tiny::mdspan<float, tiny::extents<std::uint8_t, dyn, dyn>, tiny::layout_relaxed<HasOffset>>;
+
+TEST(AsMdspan, ALayoutThatMayAliasTakesStridesOf0AndWithAnOffsetAnyStrides) {
+  float elements[200];
+  struct {
+    dlbridge::dims shape, strides;
+    int first;
+    bool is_negative;
+  } const cases[] = {
+      {{3, 4}, {4, 1}, 0, false},    {{3, 4}, {0, 1}, 0, false},    {{3, 4}, {0, 0}, 7, false},
+      {{2, 3}, {1, 1}, 0, false},    {{3, 4}, {-4, 1}, 8, true},    {{3, 4}, {4, -1}, 3, true},
+      {{3, 4}, {-4, -1}, 11, true},  {{2, 2}, {-1, 0}, 4, true},    {{1, 4}, {-300, 1}, 0, false},
+      {{0, 4}, {-300, 9}, 0, false}, {{2, 2}, {-99, 99}, 99, true},
+  };
+  for (auto const& each : cases) {
+    managed_tensor const m =
+        dlbridge::build(dlbridge::borrow(elements + each.first, each.shape, each.strides));
+    auto const same_elements = [&](auto const& x) {
+      for (int i = 0; i < each.shape[0]; ++i) {
+        for (int j = 0; j < each.shape[1]; ++j) {
+          EXPECT_EQ(&at(x, i, j), elements + each.first + i * each.strides[0] + j * each.strides[1])
+              << name_of(m.view()).c_str();
+        }
+      }
+    };
+    same_elements(as<relaxed<true>>(m));
+    if (each.is_negative) {
+      EXPECT_NE(refusal_of([&] { return as<relaxed<false>>(m); }).find(", strides of 0 and above;"),
+                std::string::npos);
+    } else {
+      same_elements(as<relaxed<false>>(m));
+    }
+  }
+  managed_tensor const wide =
+      dlbridge::build(dlbridge::borrow(elements + 128, {2, 2}, {-128, 128}));
+  EXPECT_EQ(refusal_of([&] { return as<relaxed<true>>(wide); }).substr(0, 14), "overflow: size");
+}
+
+#if defined(__cpp_lib_span)
+TEST_F(AsSpan, ARowMajorTensorOfRank1IsAStdSpan) {
+  managed_tensor const m = dlbridge::build(std::vector<float>{1, 2, 3});
+  std::span<float> const all = as<std::span<float>>(m);
+  EXPECT_EQ(all.data(), m.view().data());
+  EXPECT_EQ(all.size(), 3U);
+  EXPECT_EQ((as<std::span<float const, 3>>(m)[2]), 3);
+  EXPECT_EQ((refusal_of([&] { return as<std::span<float const, 4>>(m); })),
+            "extent_mismatch: expected float32[4] on cpu, row-major; got float32[3] on cpu: "
+            "extents differ");
+  managed_tensor const rows = dlbridge::build(std::vector<std::array<float, 2>>(2));
+  EXPECT_EQ(refusal_of([&] { return as<std::span<float>>(rows); }),
+            "rank_mismatch: expected float32[*] on cpu, row-major, writable; got float32[2, 2] on "
+            "cpu: rank "
+            "differs");
+  float elements[4] = {};
+  managed_tensor const gaps = dlbridge::build(dlbridge::borrow(elements, {2}, {2}));
+  EXPECT_NE(refusal_of([&] { return as<std::span<float>>(gaps); }).find("layout differs"),
+            std::string::npos);
+}
+#endif
+
 }  // namespace

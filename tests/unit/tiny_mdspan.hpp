@@ -136,6 +136,55 @@ struct layout_stride {
   };
 };
 
+// As layout_stride_relaxed of CCCL: any strides, and the offset of the first element, so that no
+// index leads below the data handle. Without HasOffset no stride is below 0.
+template <bool HasOffset>
+struct layout_relaxed {
+  template <class Extents>
+  class mapping : public strided_mapping<Extents> {
+   public:
+    using index = typename Extents::index_type;
+    using strides_type = std::array<std::ptrdiff_t, Extents::rank()>;  // signed
+
+    static constexpr bool is_always_unique() noexcept { return false; }
+    template <bool With = HasOffset, class = std::enable_if_t<!With>>
+    mapping(Extents const& sizes, strides_type const& steps) : mapping(sizes, steps, 0, 0) {}
+    template <bool With = HasOffset, class = std::enable_if_t<With>>
+    mapping(Extents const& sizes, strides_type const& steps, std::ptrdiff_t offset)
+        : mapping(sizes, steps, offset, 0) {}
+
+    template <class... Indices>
+    index operator()(Indices... indices) const noexcept {
+      std::ptrdiff_t sum = offset_;
+      [[maybe_unused]] std::size_t i = 0;
+      ((sum += static_cast<std::ptrdiff_t>(indices) * strides_[i++]), ...);
+      return static_cast<index>(sum);
+    }
+    std::ptrdiff_t stride(std::size_t i) const noexcept { return strides_[i]; }
+    strides_type strides() const noexcept { return strides_; }
+    std::ptrdiff_t offset() const noexcept { return offset_; }
+
+   private:
+    mapping(Extents const& sizes, strides_type const& steps, std::ptrdiff_t offset, int)
+        : strided_mapping<Extents>(sizes, {}), strides_(steps), offset_(offset) {
+      double below = 0;
+      double span = static_cast<double>(offset) + 1;
+      bool empty = false;
+      for (std::size_t i = 0; i < Extents::rank(); ++i) {
+        auto const extent = static_cast<double>(sizes.extent(i));
+        auto const step = static_cast<double>(steps[i]);
+        precondition(fits<index>(std::abs(step)), "a stride that the index type cannot hold");
+        (step < 0 ? below : span) += (extent - 1) * step;
+        empty = empty || extent == 0;
+      }
+      precondition(empty || static_cast<double>(offset) >= -below, "an index below the handle");
+      precondition(empty || fits<index>(span), "a span that the index type cannot hold");
+    }
+    strides_type strides_;
+    std::ptrdiff_t offset_;
+  };
+};
+
 // layout_right_padded<> or layout_left_padded<> of C++26: the fastest dimension is padded to a
 // multiple of a number that is known at run time.
 template <bool LastIsFastest>
