@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // dlbridge with -fno-exceptions -fno-rtti: functions named try_* and check_* do not throw.
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,8 @@
   (std::fprintf(stderr, "%s\n", dlbridge::message(why).c_str()), std::abort())
 #include <dlbridge/dlbridge.hpp>
 // [/on_error]
+
+namespace {
 
 // [take]
 using vector3 = dlbridge::tensor_span<float const, dlbridge::shape<3>>;
@@ -34,6 +38,52 @@ bool try_sum(DLManagedTensorVersioned* raw, float& out) {
 }
 // [/take]
 
+// [adopt]
+struct short_row {  // up to four numbers
+  float values[4];
+  std::int64_t size;
+};
+
+}  // namespace
+
+template <>
+struct dlbridge::array_traits<short_row> {
+  using span = tensor_span<float const, shape<dynamic_extent>>;
+  // Whatever adopt would refuse: dtype, rank, device, and what a requirement cannot state.
+  static report check(tensor_view const& v) noexcept {
+    report why = check_view(v, span::required());
+    if (why.ok() && v.extent(0) > 4) {
+      why = refusal(errc::extent_mismatch, "at most 4 numbers", name_of(v).c_str(), "Split it");
+    }
+    return why;
+  }
+  static short_row adopt(managed_tensor&& m) noexcept {
+    span const source = span::trust(m.view());  // checked
+    short_row result{{}, source.count()};
+    for (std::int64_t i = 0; i < source.count(); ++i) {
+      result.values[i] = source[i];
+    }
+    m.reset();
+    return result;
+  }
+};
+
+namespace {
+
+bool try_size(dlbridge::managed_tensor m, std::int64_t& size) {
+  dlbridge::report why;
+  std::optional<short_row> const r = dlbridge::try_adopt_as<short_row>(std::move(m), why);
+  if (!r) {
+    std::puts(dlbridge::message(why).c_str());
+    return false;
+  }
+  size = r->size;
+  return true;
+}
+// [/adopt]
+
+}  // namespace
+
 int main(int count, char**) {
   if (count > 1) {  // with an argument the program ends by DLBRIDGE_ON_ERROR
     dlbridge::managed_tensor const empty;
@@ -44,5 +94,10 @@ int main(int count, char**) {
   auto bad = dlbridge::build(std::vector<float>{1, 2});
   bool const right = try_sum(good.release_versioned(), total) && total == 6 &&
                      !try_sum(bad.release_versioned(), total) && !try_sum(nullptr, total);
-  return right ? 0 : 1;
+  std::int64_t size = 0;
+  bool const adopted = try_size(dlbridge::build(std::vector<float>(4)), size) && size == 4 &&
+                       !try_size(dlbridge::build(std::vector<float>(7)), size) &&
+                       !try_size(dlbridge::build(std::vector<double>(4)), size) &&
+                       !try_size(dlbridge::managed_tensor(), size);
+  return right && adopted ? 0 : 1;
 }

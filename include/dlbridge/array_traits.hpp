@@ -6,12 +6,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/check.hpp>
 #include <dlbridge/device.hpp>
 #include <dlbridge/dtype.hpp>
+#include <dlbridge/error.hpp>
 #include <dlbridge/layout.hpp>
 #include <dlbridge/stream_ref.hpp>
 
@@ -106,6 +109,7 @@ struct description {
 ///   }
 ///   static void prepare(my_array& a);                // optional: may refuse an export
 ///   static my_array adopt(managed_tensor&& m);       // optional: constructs T from a tensor
+///   static report check(tensor_view const& v) noexcept;  // optional: see below
 ///   static stream_ref stream(my_array& a) noexcept;  // optional: orders work on T
 ///   static constexpr bool borrows = true;            // only of a view: see below
 /// };
@@ -117,6 +121,9 @@ struct description {
 ///
 /// build refuses a T that frees nothing and has its elements elsewhere: a view, whose tensor would
 /// dangle. borrows = true states that the caller of build keeps the memory of the view valid.
+///
+/// check reports why adopt does not take a tensor. Without it, adopt takes those that the CPU can
+/// access. One that returns report() permits every device.
 ///
 /// prepare is called before each export, and may throw, such as raise(refusal(...)) for an array
 /// that DLPack cannot describe. It may evaluate an array whose elements are computed when they are
@@ -155,13 +162,20 @@ stream_ref ready_on(T& array, device where) noexcept;
 /// Constructs a T from a tensor, by array_traits<T>::adopt.
 ///
 /// @param tensor The managed_tensor, by move.
-/// @throws error null_data, when the managed_tensor is empty; and as array_traits<T>::adopt.
+/// @throws error null_data, when the managed_tensor is empty; the report of array_traits<T>::check,
+///   without which device_mismatch states that the CPU cannot access the memory; and as
+///   array_traits<T>::adopt.
 ///
 /// @par Ownership
 /// The T owns the tensor. If adopt throws before it moves from the tensor, the caller still owns
 /// the tensor.
 template <class T>
 T adopt_as(managed_tensor&& tensor);
+/// The same, but reports these errors in why, unchanged on success. Without exceptions, what adopt
+/// itself refuses ends the program: check reports it.
+/// @return The T; nothing after a refusal.
+template <class T>
+std::optional<T> try_adopt_as(managed_tensor&& tensor, report& why);
 /// Does not compile: adopt_as takes a managed_tensor.
 template <class T, class Owner,
           class = std::enable_if_t<!std::is_same_v<std::remove_const_t<Owner>, managed_tensor>>>
@@ -174,6 +188,12 @@ template <class T>
 constexpr bool has_prepare<
     T, std::void_t<decltype(array_traits<std::remove_cv_t<T>>::prepare(std::declval<T&>()))>> =
     true;
+
+template <class T, class = void>
+constexpr bool has_check = false;
+template <class T>
+constexpr bool has_check<
+    T, std::void_t<decltype(array_traits<T>::check(std::declval<tensor_view const&>()))>> = true;
 
 template <class T, class = void>
 constexpr bool borrows = false;

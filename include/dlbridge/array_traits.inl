@@ -60,7 +60,23 @@ constexpr bool can_describe<
     T, std::void_t<decltype(array_traits<std::remove_cv_t<T>>::describe(std::declval<T&>()))>> =
     true;
 
-inline managed_tensor const& require_owner(managed_tensor const& owner);  // managed_tensor.hpp
+DLBRIDGE_COLD report empty_owner() noexcept;  // managed_tensor.hpp
+
+// Why adopt_as<T> refuses a tensor.
+template <class T, class Owner>
+report check_adoption(Owner const& tensor) noexcept {
+  static_assert(detail::can_adopt<T>,
+                "dlbridge: array_traits of this type has no adopt, which imports a tensor. Add "
+                "static T adopt(managed_tensor&&)");
+  if (!tensor) {
+    return empty_owner();
+  }
+  if constexpr (has_check<T>) {
+    return array_traits<T>::check(tensor.view());
+  } else {
+    return check_view(tensor.view(), requirement());
+  }
+}
 }  // namespace detail
 
 template <class T>
@@ -101,11 +117,30 @@ stream_ref ready_on(T& array, device where) noexcept {
 
 template <class T>
 T adopt_as(managed_tensor&& tensor) {
-  static_assert(detail::can_adopt<T>,
-                "dlbridge: array_traits of this type has no adopt, which imports a tensor. Add "
-                "static T adopt(managed_tensor&&)");
-  detail::require_owner(tensor);
+  report const why = detail::check_adoption<T>(tensor);
+  if (!why.ok()) {
+    raise(why);
+  }
   return array_traits<T>::adopt(std::move(tensor));
+}
+
+template <class T>
+std::optional<T> try_adopt_as(managed_tensor&& tensor, report& why) {
+  report const refused = detail::check_adoption<T>(tensor);
+  if (!refused.ok()) {
+    why = refused;
+    return std::nullopt;
+  }
+#if DLBRIDGE_EXCEPTIONS
+  try {
+    return array_traits<T>::adopt(std::move(tensor));
+  } catch (error const& e) {
+    why = e.why();
+    return std::nullopt;
+  }
+#else
+  return array_traits<T>::adopt(std::move(tensor));
+#endif
 }
 
 template <class T, class Owner, class>

@@ -24,31 +24,6 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
-// Whether the constructor of a mapping accepts strides, as that of layout_stride does, and after
-// them the offset of the first element, as that of layout_stride_relaxed of CCCL does.
-template <class Mapping, class... Offset>
-auto is_strided(int)
-    -> std::is_constructible<Mapping, typename Mapping::extents_type,
-                             decltype(std::declval<Mapping const&>().strides()), Offset...>;
-template <class Mapping, class... Offset>
-std::false_type is_strided(...);
-
-// Whether several indices may lead to one element.
-template <class Mapping, class = void>
-constexpr bool may_alias = false;
-template <class Mapping>
-constexpr bool may_alias<Mapping, std::void_t<decltype(Mapping::is_always_unique())>> =
-    !Mapping::is_always_unique();
-
-// The alignment that an accessor requires of the first element, such as std::aligned_accessor; 1
-// without a requirement.
-template <class T, class = void>
-constexpr std::size_t accessor_alignment = 1;
-template <class T>
-constexpr std::size_t
-    accessor_alignment<T, std::void_t<decltype(T::accessor_type::byte_alignment)>> =
-        T::accessor_type::byte_alignment;
-
 template <class T, class = void>
 struct is_mdspan : std::false_type {};
 template <class T>
@@ -73,14 +48,6 @@ DLBRIDGE_COLD void break_layout(report& r, tensor_view const& view, char const* 
 
 template <class Index>
 void require_index_type(tensor_view const& view);
-
-// Whether the padding of a mapping is known at run time only, as that of layout_right_padded<> and
-// layout_left_padded<> of C++26.
-template <class Mapping, class = void>
-constexpr bool has_free_padding = false;
-template <class Mapping>
-constexpr bool has_free_padding<Mapping, std::void_t<decltype(Mapping::padding_value)>> =
-    Mapping::padding_value == static_cast<std::size_t>(-1);
 
 template <class Mdspan, std::size_t... Is>
 Mdspan as_mdspan(tensor_view const& view, std::index_sequence<Is...>);

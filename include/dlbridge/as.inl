@@ -17,6 +17,39 @@ bool nesting_strides(tensor_view const& view, std::int64_t* out) noexcept;
 
 [[noreturn]] DLBRIDGE_COLD void raise_index_overflow(tensor_view const& view, std::size_t bytes);
 
+// Whether the constructor of a mapping accepts strides, as that of layout_stride does, and after
+// them the offset of the first element, as that of layout_stride_relaxed of CCCL does.
+template <class Mapping, class... Offset>
+auto is_strided(int)
+    -> std::is_constructible<Mapping, typename Mapping::extents_type,
+                             decltype(std::declval<Mapping const&>().strides()), Offset...>;
+template <class Mapping, class... Offset>
+std::false_type is_strided(...);
+
+// Whether several indices may lead to one element.
+template <class Mapping, class = void>
+constexpr bool may_alias = false;
+template <class Mapping>
+constexpr bool may_alias<Mapping, std::void_t<decltype(Mapping::is_always_unique())>> =
+    !Mapping::is_always_unique();
+
+// The alignment that an accessor requires of the first element, such as std::aligned_accessor; 1
+// without a requirement.
+template <class T, class = void>
+constexpr std::size_t accessor_alignment = 1;
+template <class T>
+constexpr std::size_t
+    accessor_alignment<T, std::void_t<decltype(T::accessor_type::byte_alignment)>> =
+        T::accessor_type::byte_alignment;
+
+// Whether the padding of a mapping is known at run time only, as that of layout_right_padded<> and
+// layout_left_padded<> of C++26.
+template <class Mapping, class = void>
+constexpr bool has_free_padding = false;
+template <class Mapping>
+constexpr bool has_free_padding<Mapping, std::void_t<decltype(Mapping::padding_value)>> =
+    Mapping::padding_value == static_cast<std::size_t>(-1);
+
 // The static extent i of a type, or dynamic_extent.
 template <class Extents>
 constexpr std::int64_t fixed_extent(std::size_t i) noexcept {

@@ -99,6 +99,10 @@ class broadcast_span {
   /// @pre Each index is at least 0 and below the extent; this is not checked.
   template <class... Index>
   T const& operator()(Index... index) const noexcept DLBRIDGE_LIFETIMEBOUND;
+  template <class Index>
+  T const& operator[](Index index) const noexcept DLBRIDGE_LIFETIMEBOUND {
+    return (*this)(index);
+  }
   /// @throws std::out_of_range as tensor_span::at
   template <class... Index>
   T const& at(Index... index) const DLBRIDGE_LIFETIMEBOUND;

@@ -91,6 +91,7 @@ managed_tensor to_legacy(managed_tensor&& m, read_only_policy policy = read_only
 template <>
 struct array_traits<managed_tensor> {
   static description describe(managed_tensor& m) noexcept;
+  static report check(tensor_view const&) noexcept { return report(); }
   static managed_tensor adopt(managed_tensor&& m) noexcept { return std::move(m); }
 };
 

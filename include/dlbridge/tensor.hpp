@@ -129,8 +129,11 @@ class tensor_span {
   /// @throws std::out_of_range an index is below 0 or beyond the last (IndexError in Python).
   template <class... Index>
   T& at(Index... index) const;
+  /// x[i] is x(i), of rank 1.
   template <class Index>
-  T& operator[](Index) const = delete;  // write x(i, j), or x.at(i, j)
+  T& operator[](Index index) const noexcept {
+    return (*this)(index);
+  }
 
  private:
   // Whether the CPU can index memory of these constraints.
@@ -207,6 +210,11 @@ class tensor {
   template <class... Index>
   T& operator()(Index... index) const noexcept DLBRIDGE_LIFETIMEBOUND {
     return span_(index...);
+  }
+  /// As in tensor_span.
+  template <class Index>
+  T& operator[](Index index) const noexcept DLBRIDGE_LIFETIMEBOUND {
+    return span_[index];
   }
   /// @throws std::out_of_range as tensor_span::at
   template <class... Index>

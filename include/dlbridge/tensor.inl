@@ -50,7 +50,7 @@ inline T& tensor_span<T, Shape, Constraints...>::operator()(Index... index) cons
                 "dlbridge: indexing needs a static rank. Write tensor_span<T, shape<...>>, or "
                 "use data(), extent(i) and stride(i)");
   static_assert(!has_static_rank || sizeof...(Index) == facts::rank,
-                "dlbridge: one index for each dimension");
+                "dlbridge: one index for each dimension. Write x(i, j), or x.at(i, j)");
   static_assert((detail::is_index<Index> && ...), "dlbridge: an index is an integer");
   static_assert(is_indexable(),
                 "dlbridge: the CPU cannot index device memory. Copy the tensor to the host, or "

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Brackets would have one index only, before C++23.
-// says: write x\(i, j\), or x.at\(i, j\)
+// Brackets have one index, before C++23.
+// says: dlbridge: one index for each dimension\. Write x\(i, j\), or x\.at\(i, j\)
 #include <dlbridge/tensor.hpp>
 
-float use(dlbridge::tensor_span<float const, dlbridge::shape<3>> x) {
 #ifdef WRONG
-  return x[0];
+using shape_of_brackets = dlbridge::shape<3, 3>;
 #else
-  return x(0);
+using shape_of_brackets = dlbridge::shape<3>;
 #endif
-}
+
+float use(dlbridge::tensor_span<float const, shape_of_brackets> x) { return x[0]; }

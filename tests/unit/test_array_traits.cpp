@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // array_traits.hpp: dims, description, and the hooks of array_traits.
 #include <dlbridge/array_traits.hpp>
+#include <dlbridge/bridges/std.hpp>
 #include <dlbridge/build.hpp>
 #include <dlbridge/managed_tensor.hpp>
 
@@ -168,6 +169,60 @@ TEST(Traits, AdoptAsPassesTheTensorToTheHook) {
 TEST(Traits, AdoptAsRefusesAnEmptyOwner) {
   EXPECT_EQ(refusal_of([] { return dlbridge::adopt_as<matrix>(managed_tensor()); }),
             "null_data: tensor without data: expected an owner of a tensor; got an empty one");
+}
+
+// Takes a tensor of rank 1 on any device.
+struct anywhere_vector {
+  managed_tensor owner;
+};
+}  // namespace
+template <>
+struct dlbridge::array_traits<anywhere_vector> {
+  static report check(tensor_view const& v) noexcept {
+    requirement need;
+    need.rank = 1;
+    need.where = {device_filter::anywhere};
+    return check_view(v, need);
+  }
+  static anywhere_vector adopt(managed_tensor&& m) { return {std::move(m)}; }
+};
+namespace {
+
+dlbridge::managed_tensor on_device(std::int32_t type, int rank) {
+  static float elements[1];
+  description d = description::of(elements, rank == 1 ? dlbridge::dims(1) : dlbridge::dims(1, 1));
+  d.device = dlbridge::device(type, 0);
+  return dlbridge::build_on(dlbridge::no_owner{}, d);
+}
+
+TEST(Traits, WithoutCheckTheCpuMustBeAbleToAccessTheMemory) {
+  EXPECT_EQ(refusal_of([] { return dlbridge::adopt_as<matrix>(on_device(kDLCUDA, 2)); }),
+            "device_mismatch: expected any dtype[...] on cpu; got float32[1, 1] on cuda:0: device "
+            "differs");
+  EXPECT_EQ(dlbridge::adopt_as<matrix>(on_device(kDLCUDAHost, 2)).rows, 1U);
+  managed_tensor const same = dlbridge::adopt_as<managed_tensor>(on_device(kDLCUDA, 1));
+  EXPECT_EQ(same.view().device().type, kDLCUDA);
+}
+
+TEST(Traits, CheckPermitsOtherDevicesAndRefusesInItsWords) {
+  EXPECT_TRUE(dlbridge::adopt_as<anywhere_vector>(on_device(kDLCUDA, 1)).owner);
+  EXPECT_EQ(refusal_of([] { return dlbridge::adopt_as<anywhere_vector>(on_device(kDLCUDA, 2)); }),
+            "rank_mismatch: expected any dtype[*]; got float32[1, 1] on cuda:0: rank differs");
+}
+
+TEST(Traits, TryAdoptAsReportsEveryRefusal) {
+  dlbridge::report why;
+  EXPECT_EQ(dlbridge::try_adopt_as<matrix>(on_device(kDLCPU, 2), why)->rows, 1U);
+  EXPECT_TRUE(why.ok());
+  managed_tensor wrong = on_device(kDLCUDA, 2);
+  EXPECT_FALSE(dlbridge::try_adopt_as<anywhere_vector>(std::move(wrong), why));
+  EXPECT_TRUE(why.has(dlbridge::errc::rank_mismatch));
+  EXPECT_TRUE(wrong) << "the caller still owns what check refused";
+  EXPECT_FALSE(dlbridge::try_adopt_as<matrix>(managed_tensor(), why = dlbridge::report()));
+  EXPECT_TRUE(why.has(dlbridge::errc::null_data));
+  auto integers = dlbridge::build(std::vector<int>{1});
+  EXPECT_FALSE(dlbridge::try_adopt_as<matrix>(std::move(integers), why = dlbridge::report()));
+  EXPECT_TRUE(why.has(dlbridge::errc::dtype_mismatch)) << "which adopt throws";
 }
 
 TEST(Traits, ATensorThatTheHookRefusesIsFreedOnce) {

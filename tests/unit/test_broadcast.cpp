@@ -77,7 +77,7 @@ TEST(BroadcastTo, RepeatsANumber) {
   EXPECT_EQ(halves.data()[0], 1.5F);
   EXPECT_EQ(broadcast_to<std::int64_t>(true, dims()).rank(), 0);
   EXPECT_EQ((broadcast_to<std::uint8_t, shape<1>>(255.0, {1})(0)), 255);
-  EXPECT_EQ((broadcast_to<float, shape<1>>(1e300, {1})(0)), HUGE_VALF);
+  EXPECT_EQ((broadcast_to<float, shape<1>>(1e300, {1})[0]), HUGE_VALF);
 }
 
 TEST(BroadcastTo, RefusesANumberThatAnIntegerDoesNotRepresent) {

@@ -159,6 +159,16 @@ TYPED_TEST(TypedTensor, AcceptsIndicesOfAnyIntegerType) {
   EXPECT_EQ(x(std::int64_t{1}, 2U), 5);
 }
 
+TEST(TypedTensorOfRank1, TakesItsIndexInBrackets) {
+  using vector = dlbridge::shape<dlbridge::dynamic_extent>;
+  float elements[] = {0, 1, 2, 3};
+  dlbridge::tensor<float, vector> const x(dlbridge::build(dlbridge::borrow(elements, {2}, {3})));
+  x[1] = 5;
+  EXPECT_EQ(elements[3], 5);
+  EXPECT_EQ(&x.span()[std::size_t{1}], elements + 3);
+  EXPECT_EQ(elements[1], 1);
+}
+
 TYPED_TEST(TypedTensor, ChecksTheIndicesOfAt) {
   auto const x = this->template typed<float, matrix>();
   EXPECT_EQ(&x.at(1, 2), &x(1, 2));

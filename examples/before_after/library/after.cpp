@@ -79,6 +79,8 @@ struct dlbridge::array_traits<nd::array> {
     d.flags = a.writable() ? 0 : flag_read_only;
     return d;
   }
+  // On any device, whereas without check the CPU must be able to access the memory.
+  static report check(tensor_view const&) noexcept { return report(); }
   static nd::array adopt(managed_tensor&& m);
 };
 

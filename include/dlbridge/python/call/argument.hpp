@@ -89,6 +89,10 @@ class argument {
   T& operator()(Index... index) const noexcept DLBRIDGE_LIFETIMEBOUND {
     return tensor_(index...);
   }
+  template <class Index>
+  T& operator[](Index index) const noexcept DLBRIDGE_LIFETIMEBOUND {
+    return tensor_[index];
+  }
   /// @throws std::out_of_range as tensor_span::at
   template <class... Index>
   T& at(Index... index) const DLBRIDGE_LIFETIMEBOUND {
