@@ -16,10 +16,12 @@ PYBIND11_MODULE(extension, m, py::mod_gil_not_used()) {
   add_changes(m);
   add_constraints(m);
   add_containers(m);
+  add_records(m);
   add_results(m);
   add_overloads(m);
   add_dispatch(m);
   add_python_errors(m);
+  add_exits(m);
   add_fast(m);
   add_classes(m);
   add_members(m);

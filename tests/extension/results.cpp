@@ -76,6 +76,13 @@ void add_argument_results(binder& functions) {
     }
     return out;
   });
+  functions.add("filled", [](dlbridge::argument<float, vector_shape> x) {
+    for (std::int64_t i = 0; i < x.extent(0); ++i) {
+      x[i] = 7;
+    }
+    return x;
+  });
+  functions.add("any_same", [](dlbridge::any_argument x) { return x; });
   functions.add("widened",
                 [](dlbridge::argument<float const> x) { return x.empty_like<double>(); });
   functions.add("counted_like",
@@ -175,6 +182,26 @@ void add_results(py::module_& m) {
   dlbridge::def(
       m, "as_ndarray", [](dlbridge::managed_tensor x) { return x; }, py::arg("x"),
       dlbridge::returns{library::numpy});
+  // [out]
+  using length_n = dlbridge::shape<dlbridge::named<'n'>>;
+  using output = dlbridge::argument<float, length_n>;
+  dlbridge::def(
+      m, "doubled_into",
+      [](dlbridge::argument<float const, length_n> const& x, std::optional<output> out) {
+        output y = out ? std::move(*out) : x.empty_like();
+        for (std::int64_t i = 0; i < x.extent(0); ++i) {
+          y[i] = 2 * x[i];
+        }
+        return y;  // the object that the caller passed as out, or a new one
+      },
+      py::arg("x"), py::arg("out") = py::none());
+  // [/out]
+  dlbridge::def(
+      m, "filled_ndarray", [](dlbridge::argument<float> x) { return x; }, py::arg("x"),
+      dlbridge::returns{library::numpy});
+  dlbridge::def(
+      m, "filled_tensor", [](dlbridge::argument<float> x) { return x; }, py::arg("x"),
+      dlbridge::returns{library::dlbridge});
   auto const backwards = [](span_to_read x) {
     std::vector<float> values(x.data(), x.data() + x.extent(0));
     float* const last = values.data() + x.extent(0) - 1;

@@ -62,6 +62,59 @@ def test_an_argument_of_no_library_returns_as_a_tensor(binding: str) -> None:
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
+def test_a_writable_argument_returns_as_the_object_of_the_caller(binding: str) -> None:
+    np = pytest.importorskip("numpy")
+    filled, same = function(binding, "filled"), function(binding, "any_same")
+    array = np.zeros(3, "f4")
+    for x in (array, dlbridge.from_dlpack(array), array.view(type("Sub", (np.ndarray,), {}))):
+        count = sys.getrefcount(x)
+        assert filled(x) is x
+        assert same(x) is x
+        assert sys.getrefcount(x) == count
+    assert array.tolist() == [7, 7, 7]
+    p = Producer(shape=(3,))
+    assert filled(p) is p
+    assert freed_once(p)
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_copy_and_a_capsule_return_as_a_new_object(binding: str) -> None:
+    """The memory is not that of the caller's object."""
+    np = pytest.importorskip("numpy")
+    array = np.zeros(3, "f4")
+
+    class Copies:
+        def __dlpack__(self, **_: Any) -> Any:
+            return dlbridge.from_dlpack(array).__dlpack__(max_version=(1, 0), copy=True)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (1, 0)
+
+    for x in (Copies(), dlbridge.from_dlpack(array.copy()).__dlpack__(max_version=(1, 0))):
+        result = function(binding, "filled")(x)
+        assert (type(result), values(result)) == (dlbridge.Tensor, [7, 7, 7])
+    assert array.tolist() == [0, 0, 0]
+
+
+def test_out_is_the_result(extension: Any) -> None:
+    np = pytest.importorskip("numpy")
+    x, y = np.ones(3, "f4"), np.zeros(3, "f4")
+    assert extension.doubled_into(x, out=y) is y
+    assert y.tolist() == [2, 2, 2]
+    new = extension.doubled_into(x)
+    assert (type(new), new.tolist()) == (np.ndarray, [2, 2, 2])
+    assert not np.shares_memory(new, x)
+    tensor = dlbridge.from_dlpack(y)
+    assert extension.doubled_into(x, out=tensor) is tensor
+    assert extension.filled_ndarray(y) is y
+    assert type(extension.filled_ndarray(tensor)) is np.ndarray
+    assert extension.filled_tensor(tensor) is tensor
+    assert type(extension.filled_tensor(y)) is dlbridge.Tensor
+    with pytest.raises(TypeError, match="argument 'out': .*with n = 3 as in 'x'"):
+        extension.doubled_into(x, out=np.zeros(4, "f4"))
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
 def test_new_memory_like_an_argument(binding: str) -> None:
     doubled = function(binding, "doubled")(Producer(shape=(3,)))
     assert (type(doubled), values(doubled)) == (dlbridge.Tensor, [0, 2, 4])

@@ -20,6 +20,7 @@ from cpython_build import FREE_THREADED
 import dlbridge
 import foreign
 import producers
+from bindings import MODULES
 from dlbridge._core import _vector as vector
 
 HERE = Path(__file__).resolve().parent
@@ -419,6 +420,33 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         "",
     ),
 }
+
+
+# The ways in which a global variable holds memory of a C++ object.
+HELD_AT_EXIT = {
+    "a view": "Late({}).view",
+    "an ndarray": "Late({}).array",
+    "a Tensor": "Late({}).tensor",
+    "an export": "np.from_dlpack(Late({}))",
+    "an array of __array__": "np.asarray(Late({}))",
+    "a view of an array": "np.asarray(Late({}).view)[1:]",
+    "a buffer": "memoryview(Late({}).array)",
+    "a capsule": "Late({}).__dlpack__(max_version=(1, 0))",
+    "a Tensor of a Tensor": "dlbridge.from_dlpack(Late({}).tensor)",
+    "a static variable of C++": "keep(Late({}))",
+}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_owners_of_views_in_global_variables_are_freed_at_exit(module: str) -> None:
+    """The destructors run, and nanobind reports no leak, which `run` would see in stderr."""
+    pytest.importorskip("numpy")
+    code = f"import sys, numpy as np, {module}\nfrom {module}.exits import Late, keep\n"
+    for number, held in enumerate(HELD_AT_EXIT.values()):
+        name = ("sys.v{}", f"{module}.v{{}}", "v{}")[number % 3].format(number)
+        code += f"{name} = {held.format(number)}\n"
+    freed = run(code).splitlines()
+    assert sorted(freed) == [f"freed {number}" for number in range(len(HELD_AT_EXIT))]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

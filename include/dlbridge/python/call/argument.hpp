@@ -159,9 +159,10 @@ class argument {
   /// @return the tensor
   [[nodiscard]] managed_tensor release() && noexcept { return std::move(tensor_).release(); }
 
-  /// Converts the tensor to a Python object of the origin's library: for a parameter the object that
-  /// the caller passed, so that f(x, out=y) is y for a function that returns its argument `out`. A
-  /// copy that was made for the parameter, a capsule, numbers and a buffer become a new object.
+  /// Converts the tensor to a Python object of the origin's library: for a parameter the object
+  /// that the caller passed, so that f(x, out=y) is y for a function that returns its argument
+  /// `out`. A copy that was made for the parameter, a capsule, numbers and a buffer become a new
+  /// object.
   /// @param as as of give_result
   /// @return the object, or an empty ref with a Python exception set
   /// @par Ownership

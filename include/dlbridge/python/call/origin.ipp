@@ -106,8 +106,7 @@ DLBRIDGE_API ref origin::give_back(managed_tensor m, ref object, returns as) con
     is_of = row != nullptr && row->which == as.which;
   }
   if (PyErr_Occurred() == nullptr && !(object && is_of)) {
-    return as.which ? give_as(*as.which, std::move(m), as.narrows)
-                    : give(std::move(m), as.narrows);
+    return as.which ? give_as(*as.which, std::move(m), as.narrows) : give(std::move(m), as.narrows);
   }
   error_keeper const pending;
   m = managed_tensor();

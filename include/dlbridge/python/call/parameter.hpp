@@ -100,7 +100,8 @@ struct parameter<argument<T, Shape, Constraints...>>
     : detail::typed_parameter<argument<T, Shape, Constraints...>, T, Shape, Constraints...> {
   using type = argument<T, Shape, Constraints...>;
   static type make(imported_tensor& from, PyObject* object) noexcept {
-    return type(type::owner_type::trust(from.take_to_keep(object)), origin(object, true));
+    return type(type::owner_type::trust(from.take_to_keep(object)),
+                origin(object, !std::is_const_v<T>));
   }
 };
 template <>
