@@ -110,7 +110,7 @@ def test_out_is_the_result(extension: Any) -> None:
     assert type(extension.filled_ndarray(tensor)) is np.ndarray
     assert extension.filled_tensor(tensor) is tensor
     assert type(extension.filled_tensor(y)) is dlbridge.Tensor
-    with pytest.raises(TypeError, match="argument 'out': .*with n = 3 as in 'x'"):
+    with pytest.raises(TypeError, match=r"argument 'out': .*with n = 3 as in 'x'"):
         extension.doubled_into(x, out=np.zeros(4, "f4"))
 
 

@@ -43,16 +43,16 @@ def test_fields_of_a_structured_array_are_written_in_place(extension: Any) -> No
     fields = extension.records.fields(2)
     extension.records.advance(fields["x"], fields["y"], fields["mass"], 1)
     assert fields["x"].tolist() == [1, 2]
-    with pytest.raises(TypeError, match="argument 'mass': .*with n = 3 as in 'x'"):
+    with pytest.raises(TypeError, match=r"argument 'mass': .*with n = 3 as in 'x'"):
         extension.records.advance(records["x"], records["y"], records["mass"][:2], by=4)
 
 
 def test_what_dlpack_cannot_carry_is_refused(extension: Any) -> None:
     records = np.zeros(3, np.dtype(LAYOUT))
-    with pytest.raises(TypeError, match="argument 'x': "):
+    with pytest.raises(TypeError, match=r"argument 'x': "):
         extension.records.advance(records, records["y"], records["mass"], by=4)
     packed = np.zeros(3, np.dtype([("x", "f8"), ("flag", "u1")]))  # 9 bytes: no stride of float64
-    with pytest.raises(TypeError, match="argument 'x': "):
+    with pytest.raises(TypeError, match=r"argument 'x': "):
         extension.records.advance(packed["x"], records["y"], records["mass"], by=4)
     copied = dlbridge.from_dlpack(packed["x"], copy=True)
     extension.records.advance(copied, records["y"].copy(), np.ones(3, "f4"), by=4)
