@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -13,7 +16,7 @@ from cpython_build import FREE_THREADED
 
 import dlbridge
 import foreign
-from bindings import BINDINGS, OWNING, freed_once, function
+from bindings import BINDINGS, MODULES, OWNING, freed_once, function
 from producers import AlwaysLegacy, Bare, NoDevice, OldStyle, OnInstance, Producer
 
 TO_READ = ["span_to_read", "owned", "argument", "any_tensor", "managed_tensor"]
@@ -329,3 +332,22 @@ def test_what_an_argument_was_moved_from_has_no_view(extension: Any) -> None:
     texts = extension.refusals_of_moved(Producer(shape=(3,)), Producer(shape=(3,)))
     empty = "tensor without data: expected an owner of a tensor; got an empty one"
     assert texts == [empty] * 7
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_tensor_that_owns_a_copy_is_written_from_the_first_call_on(module: str) -> None:
+    """The mark IS_COPIED is of the Tensor's own memory, and of no copy that the call made. A new
+    process: the first call does not know the type yet."""
+    code = f"""
+import dlbridge, {module} as e
+t = dlbridge.from_dlpack(dlbridge.empty((3,), "float32"), copy=True)
+print(t.flags & 2, *(e.by_def.span_to_write(t) == t.data_ptr for _ in range(2)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["2", "True", "True"]

@@ -66,7 +66,8 @@ def test_a_writable_argument_returns_as_the_object_of_the_caller(binding: str) -
     np = pytest.importorskip("numpy")
     filled, same = function(binding, "filled"), function(binding, "any_same")
     array = np.zeros(3, "f4")
-    for x in (array, dlbridge.from_dlpack(array), array.view(type("Sub", (np.ndarray,), {}))):
+    subclass = array.view(type("Sub", (np.ndarray,), {}))
+    for x in (array, dlbridge.from_dlpack(array), dlbridge.from_dlpack(array, copy=True), subclass):
         count = sys.getrefcount(x)
         assert filled(x) is x
         assert same(x) is x

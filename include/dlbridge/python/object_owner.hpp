@@ -10,9 +10,9 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 /// Releases one reference to an object, for a deleter. A pending exception stays pending. After
-/// finalization has begun, a thread without the GIL leaks the object on purpose, because a call of
-/// the interpreter may then hang or crash (spec 3.3). The thread that finalizes holds the GIL while
-/// Python frees the global variables, and releases their objects.
+/// finalization has begun, other threads than the one that finalizes leak the object on purpose,
+/// because a call of the interpreter may then hang or crash (spec 3.3), and so do destructors of
+/// static variables.
 /// @par Thread and GIL
 /// Any thread, with or without the GIL.
 void release_object(PyObject* object) noexcept;

@@ -9,8 +9,19 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
+namespace detail {
+// Whether this thread finalizes the interpreter, and may therefore acquire the GIL: PyTorch frees
+// tensors without it. CPython has deleted the states of all other threads by then.
+inline bool is_finalizing() noexcept {
+  PyThreadState* const own = PyGILState_GetThisThreadState();
+  PyInterpreterState* const main = own != nullptr ? PyInterpreterState_Main() : nullptr;
+  return main != nullptr && PyInterpreterState_ThreadHead(main) == own;
+}
+}  // namespace detail
+
 DLBRIDGE_API void release_object(PyObject* object) noexcept {
-  if (object == nullptr || (!detail::holds_gil() && !interpreter_alive())) {
+  if (object == nullptr ||
+      !(interpreter_alive() || detail::holds_gil() || detail::is_finalizing())) {
     return;
   }
   gil_hold const gil;

@@ -112,7 +112,9 @@ inline bool imported_tensor::import_by_table(PyObject* object, import_mode mode)
     tensor_view const& view = detail::view_of_tensor(object);
     bool const has_stream = runtime_of(view.device()) != runtime_kind::none;
     if (has_stream || (mode != import_mode::own && view.device().type == kDLCPU)) {
-      return mode != import_mode::own && describe_by(view);
+      describe_by(view);
+      flags_ &= ~flag_is_copied;  // the caller's Tensor, which may own a copy
+      return mode != import_mode::own;
     }
   }
   if (!type.has_table) {
