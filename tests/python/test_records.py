@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-
 np = pytest.importorskip("numpy")
 
 LAYOUT = [("x", "f8"), ("y", "f8"), ("mass", "f4"), ("id", "i4")]
