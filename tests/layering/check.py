@@ -132,7 +132,7 @@ MAX_INTERFACE_LINES = 13_900  # of all headers in include/ together, with their 
 MAX_CODE_LINES = {
     "": 6_820,
     "runtime": 2_950,
-    "python": 1_810,
+    "python": 1_815,
     "python/import": 2_020,
     "python/export": 520,
     "python/tensor": 595,

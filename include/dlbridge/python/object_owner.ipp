@@ -14,8 +14,8 @@ namespace detail {
 // tensors without it. CPython has deleted the states of all other threads by then.
 inline bool is_finalizing() noexcept {
   PyThreadState* const own = PyGILState_GetThisThreadState();
-  PyInterpreterState* const main = own != nullptr ? PyInterpreterState_Main() : nullptr;
-  return main != nullptr && PyInterpreterState_ThreadHead(main) == own;
+  PyInterpreterState* const main = own != nullptr ? api<PyInterpreterState_Main>() : nullptr;
+  return main != nullptr && api<PyInterpreterState_ThreadHead>(main) == own;
 }
 }  // namespace detail
 
