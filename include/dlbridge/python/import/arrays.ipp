@@ -160,7 +160,8 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool read_stream_of_arrow(
     std::swap(array.held, chunk.held);
   }
   if (code != 0) {
-    char const* const text = stream.held.get_last_error(&stream.held);
+    char const* const text = dlbridge::detail::call_guarded(
+        [&stream] { return stream.held.get_last_error(&stream.held); });
     return refuse_arrow(refusal(errc::producer_failed, "an Arrow stream without errors",
                                 text != nullptr ? text : "an error"));
   }
@@ -188,8 +189,7 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool read_arrow(PyObject* object,
            read_stream_of_arrow(object, stream, schema, array);
   }
   bool const is_pair = PyTuple_Check(capsules.get()) && PyTuple_GET_SIZE(capsules.get()) == 2;
-  return schema.take(is_pair ? PyTuple_GET_ITEM(capsules.get(), 0) : capsules.get(),
-                     "arrow_schema") &&
+  return schema.take(is_pair ? PyTuple_GET_ITEM(capsules.get(), 0) : Py_None, "arrow_schema") &&
          array.take(PyTuple_GET_ITEM(capsules.get(), 1), "arrow_array");
 }
 
