@@ -381,6 +381,15 @@ def python(session: nox.Session, name: str) -> None:
                      "DLBRIDGE_EXCHANGES": str(counted)})  # fmt: skip
 
 
+@nox.session(tags=["tests"])
+def arrays(session: nox.Session) -> None:
+    """Objects of twenty libraries, most of them without DLPack, as arguments of an extension."""
+    install_wheel(session, *group("pytest", "arrays"))
+    session.run("pytest", *BY_FILE, "--peers=polars", "tests/python/test_or_other_arrays.py",
+                *session.posargs,
+                env={"DLBRIDGE_TEST_MODULES": counterparts(session)})  # fmt: skip
+
+
 # Newer than the Python of Debian 12, for which some libraries have no new releases any more.
 NEWER = [each for each in ("3.14", "3.13", "3.12") if machine.has_interpreter(each)]
 TODAY = Peers("today", NEWEST, FEW_TOOLS)

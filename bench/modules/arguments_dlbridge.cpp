@@ -15,6 +15,9 @@ using matrix =
     dlbridge::tensor_span<float const,
                           dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>,
                           dlbridge::row_major>;
+using bytes = dlbridge::or_other<
+    dlbridge::tensor_span<std::uint8_t const, dlbridge::shape<dlbridge::dynamic_extent>>,
+    dlbridge::buffers>;
 using owned_matrix =
     dlbridge::argument<float const,
                        dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_extent>>;
@@ -73,6 +76,8 @@ PYBIND11_MODULE(MODULE_NAME, m) {
   dlbridge::def_fast(m, "fast_matrix", [](matrix) {}, {"x"});
   dlbridge::def_fast(m, "fast_owned", [](owned_floats) {}, {"x"});
   m.def("object", [](pybind11::object const&) {});
+  dlbridge::def(m, "bytes", [](bytes const& x) { return x.extent(0); });
+  m.def("plain_bytes", [](pybind11::buffer const& x) { return x.request().size; });
   m.def("caster", [](t) {});
   m.def("caster3", [](t, t, t) {});
   dlbridge::def(m, "def", [](t) {}, pybind11::arg("x"));

@@ -246,6 +246,8 @@ def add_arguments(calls: Calls, libraries: Libraries, arrays: dict[str, Any]) ->
         for how, prefix in (("def", ""), ("m.def", "plain_")):
             calls.add("the first of two overloads", f"{how} {name}(ndarray)",
                       getattr(ours, prefix + name), *given)  # fmt: skip
+    for how, prefix in (("def or_other", ""), ("m.def py::buffer", "plain_")):
+        calls.add(f"{takes} bytes", f"{how}(bytes)", getattr(ours, prefix + "bytes"), b"abc")
     wrong = np.zeros(6)
     calls.add(f"{takes} ndarray", "def_fast refuses a dtype", ours.fast, wrong, fails=True)
 

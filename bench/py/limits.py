@@ -86,6 +86,7 @@ ARGUMENTS = (
     Limit("overloads-one", "def two_of(ndarray)", "m.def two_of(ndarray)", 1.10, gate=True),
     Limit("overloads-three", "def two_of_three(ndarray)", "m.def two_of_three(ndarray)", 1.10, gate=True),
     Limit("overloads-number", "def two_of_number(ndarray)", "m.def two_of_number(ndarray)", 1.10, gate=True),
+    Limit("buffer", "def or_other(bytes)", "m.def py::buffer(bytes)", 3.00, gate=True),
     Limit("caster-no-op", "caster(Tensor)", "pybind11 no-op(Tensor)", 1.75, gate=True),
     Limit("caster-nanobind", "caster(Tensor)", "nanobind ndarray(Tensor)", 0.72),
     Limit("caster3-tvm_ffi", "caster(Tensor x3)", "tvm_ffi nop(Tensor x3)", 0.45),

@@ -535,7 +535,8 @@ def as_tensor(
     """Return a Tensor on the memory of an array.
 
     As from_dlpack, by the first of these protocols that x supports: DLPack, the buffer
-    protocol, __array_interface__, __cuda_array_interface__.
+    protocol, __array_interface__, __cuda_array_interface__, Arrow's PyCapsule interface. That
+    serves a column of integers or floats in one chunk, without nulls, as a read-only Tensor.
 
     Parameters
     ----------

@@ -31,6 +31,8 @@ __all__ = [
     "DeviceLike",
     "Numbers",
     "StreamLike",
+    "SupportsArray",
+    "SupportsArrow",
     "SupportsDLPack",
     "SupportsStream",
 ]
@@ -45,6 +47,25 @@ class SupportsDLPack(Protocol):
     def __dlpack_device__(self) -> tuple[Any, Any]: ...
 
 
+@runtime_checkable
+class SupportsArray(Protocol):
+    """An object that NumPy converts: a column of pandas, an array of xarray, h5py, zarr, ..."""
+
+    def __array__(self) -> Any: ...
+
+
+class SupportsArrowArray(Protocol):
+    """An array of Arrow's PyCapsule interface."""
+
+    def __arrow_c_array__(self, requested_schema: Any = ...) -> Any: ...
+
+
+class SupportsArrowStream(Protocol):
+    """A stream of Arrow's PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = ...) -> Any: ...
+
+
 class SupportsStream(Protocol):
     """A CUDA stream of any library: __cuda_stream__() returns (0, handle).
 
@@ -54,6 +75,9 @@ class SupportsStream(Protocol):
 
     def __cuda_stream__(self) -> tuple[int, int]: ...
 
+
+#: A column of pyarrow, polars, pandas, DuckDB, ...
+SupportsArrow = Union[SupportsArrowArray, SupportsArrowStream]
 
 #: A name ("cuda:0"), a pair (device type, device id), or a framework's device object.
 DeviceLike = Union[str, tuple[SupportsIndex, SupportsIndex], Any]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The submodule `fast`: functions of the table of signatures by def_fast.
+#include "signatures_arrays.hpp"
 #include "signatures_buffers.hpp"
 #include "signatures_containers.hpp"
 #include "signatures_numbers.hpp"
@@ -23,6 +24,7 @@ void add_fast(py::module_& m) {
   signatures::add_named_extents(fast_binder{fast});
   signatures::add_containers(fast_binder{fast});
   signatures::add_container_results(fast_binder{fast});
+  signatures::add_arrays(fast_binder{fast});
   signatures::add_buffers(fast_binder{fast});
   signatures::add_numbers(fast_binder{fast});
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of signatures_buffers.hpp and signatures_numbers.hpp, and more of them.
+// The functions of signatures_arrays.hpp, signatures_buffers.hpp and signatures_numbers.hpp, and
+// more of them.
 #include <cstdint>
 #include <optional>
 
+#include "signatures_arrays.hpp"
 #include "signatures_buffers.hpp"
 #include "signatures_numbers.hpp"
 #include "signatures_parts.hpp"
@@ -44,6 +46,7 @@ void add_more_numbers(py::module_& m) {
 }  // namespace
 
 void add_others(py::module_& m) {
+  signatures::add_arrays(signatures::binder{m});
   signatures::add_buffers(signatures::binder{m});
   signatures::add_numbers(signatures::binder{m});
   add_more_buffers(m);

@@ -21,6 +21,7 @@ REQUIREMENTS = {
     "test_converted.py": "ml_dtypes",
     "test_element_types.py": "ml_dtypes",
     "test_extension_numpy.py": "numpy",
+    "test_or_other_arrays.py": "polars",
     "test_or_other_numbers.py": "torch",
     "test_torch_in_place.py": "torch",
     "test_extension_torch.py": "torch",

@@ -282,8 +282,8 @@ NOT_A_PRODUCER = (
 )
 BUFFER = ". Call as_tensor(), which also takes buffers and array interfaces"
 NO_PROTOCOL = (
-    "not a DLPack producer: expected an object with __dlpack__ and __dlpack_device__, a buffer, or "
-    "an array interface; got one of type {type}"
+    "not a DLPack producer: expected an object with __dlpack__ and __dlpack_device__, a buffer, "
+    "an array interface, or an Arrow array; got one of type {type}"
 )
 CAPSULE = "expected a capsule named 'dltensor' or 'dltensor_versioned'; got "
 USED = f"capsule already used: {CAPSULE}one named "

@@ -675,6 +675,22 @@ ELSEWHERE = {
         "Copy it first, with dlbridge.from_dlpack(x, device='cpu') or, from NumPy 2.1 on, "
         "numpy.from_dlpack(x, device='cpu')"
     ],
+    "tests/python/test_or_other_arrays.py": [
+        "Pass a column, as x['name']",
+        "Pass its integers, numpy.asarray(x).astype('M8[ns]').astype('i8')",
+        "Pass its items, x.explode()",
+        "Pass its items, x.flatten()",
+        "Pass numbers for its values, as numpy.unique(x, return_inverse=True)[1]",
+        "Pass numpy.asarray(x).astype('f8')",
+        "Pass pyarrow.table(x)['name'].combine_chunks()",
+        "Pass pyarrow.table(x)['name'].fill_null(0)",
+        "Pass pyarrow.table(x)['name'].to_numpy()",
+        "Pass x.combine_chunks()",
+        "Pass x.fill_null(0)",
+        "Pass x.fillna(0)",
+        "Pass x.rechunk()",
+        "Pass x.todense()",
+    ],
     "tests/python/test_result_dtypes.py": [
         'Call jax.config.update("jax_enable_x64", True)',
         "Pass numpy.asarray of the argument",

@@ -43,6 +43,7 @@
 #include <dlbridge/python/export/produce.ipp>
 #include <dlbridge/python/export/type_exchange_table.ipp>
 #include <dlbridge/python/gil.ipp>
+#include <dlbridge/python/import/arrays.ipp>
 #include <dlbridge/python/import/buffers.ipp>
 #include <dlbridge/python/import/detail/dlpack_call.ipp>
 #include <dlbridge/python/import/detail/dlpack_import.ipp>

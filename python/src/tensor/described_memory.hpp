@@ -13,6 +13,7 @@
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/read_stream.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/arrays.hpp>
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/pending_exception.hpp>
@@ -67,14 +68,14 @@ inline managed_tensor from_cuda_interface(PyObject* object, PyObject* described,
   }
   return tensor;
 }
-// Imports the memory of an object without DLPack by the buffer protocol, `__array_interface__` or
-// `__cuda_array_interface__`: the first of these that the object has.
+// Imports the memory of an object without DLPack by the buffer protocol, `__array_interface__`,
+// `__cuda_array_interface__`, or Arrow's PyCapsule interface: the first of these that it has.
 // @param named the stream= argument of the caller, or None.
 // @param ready set to the stream on which the elements are ready. For stream=-1 that is the stream
 //   of the interface, which code that reads the elements requires.
 // @return the tensor; empty on failure, with an exception set as by from_buffer,
-//   from_array_interface and order_after, or that of bad_stream; not_a_producer when the object
-//   has none of the three.
+//   from_array_interface, from_arrow and order_after, or that of bad_stream; not_a_producer when
+//   the object has none of them.
 // @par Ownership
 // The tensor holds the object, or its exported buffer.
 // @par Thread and GIL
@@ -98,7 +99,11 @@ inline managed_tensor import_described_memory(PyObject* object, PyObject* named,
   if (PyErr_Occurred() != nullptr) {
     return managed_tensor();
   }
-  set_no_producer(object, false, &remedy_for_import, ", a buffer, or an array interface");
+  if (has_arrow(object)) {
+    return from_arrow(object);
+  }
+  set_no_producer(object, false, &remedy_for_import,
+                  ", a buffer, an array interface, or an Arrow array");
   return managed_tensor();
 }
 }  // namespace core DLBRIDGE_LOCAL

@@ -16,6 +16,7 @@
 #include <dlbridge/python/detail/read_stream.hpp>
 #include <dlbridge/python/detail/read_values.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/arrays.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/import/import_request.hpp>
 #include <dlbridge/python/import/import_tensor.hpp>
@@ -197,6 +198,8 @@ inline ref import_any(PyObject* object, import_arguments& arguments) {
   }
   if (!tensor && (!is_producer || prefers_buffer(object))) {
     tensor = import_described(object, arguments);
+  } else if (!tensor) {
+    explain_by_arrow(object);
   }
   return wrap_imported(std::move(tensor), arguments);
 }

@@ -1,4 +1,5 @@
-// or_other<P>: a tensor parameter that also accepts numbers, lists of numbers and Python buffers.
+// or_other<P>: a tensor parameter that also accepts numbers, lists, buffers, and the arrays of
+// libraries without DLPack.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <dlbridge/python/call/detail/scalar.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>
+#include <dlbridge/python/import/arrays.hpp>
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
@@ -29,6 +31,14 @@ struct numbers {};
 /// read-only. The buffer stays exported as long as the tensor exists, so that a bytearray cannot be
 /// resized.
 struct buffers {};
+/// A tag of or_other: an object with `__array__` or `__array_interface__`, such as one of pandas,
+/// xarray, h5py, zarr, or an image of Pillow. The tensor is that of the ndarray which `__array__`
+/// returns, a view or a copy, as the library decides. For elements `T const`, and read-only.
+struct arrays {};
+/// A tag of or_other: an object with Arrow's PyCapsule interface, such as one of pyarrow, polars,
+/// DuckDB: integers or floats, one column in one chunk, without nulls. The memory is not copied,
+/// and belongs to the tensor. For elements `T const`, and read-only.
+struct arrow {};
 
 namespace python::detail {
 // The element type of a parameter type, or void.
@@ -80,15 +90,47 @@ struct other_kind<P, buffers> {
   }
 };
 
-// The kinds that or_other<P, Kinds...> accepts: without tags, all that fit.
+template <class P>
+struct read_only_kind {
+  static constexpr bool fits =
+      std::is_void_v<number_of<P>> || std::is_const_v<typename element_of<P>::type>;
+
+  static constexpr bool require_elements() noexcept;
+};
+
+template <class P>
+struct other_kind<P, arrays> : read_only_kind<P> {
+  static constexpr char const* type = " | dlbridge.typing.SupportsArray";
+  static constexpr char const* text = ", an object with __array__";
+  static constexpr char const* last_text = ", or an object with __array__";
+
+  static bool accepts(PyObject* object) noexcept { return has_array_method(object); }
+  static managed_tensor read(PyObject* object) noexcept { return from_array_method(object); }
+};
+
+template <class P>
+struct other_kind<P, arrow> : read_only_kind<P> {
+  static constexpr char const* type = " | dlbridge.typing.SupportsArrow";
+  static constexpr char const* text = ", an Arrow array";
+  static constexpr char const* last_text = ", or an Arrow array";
+
+  static bool accepts(PyObject* object) noexcept { return has_arrow(object); }
+  static managed_tensor read(PyObject* object) noexcept { return from_arrow(object); }
+};
+
+template <class P, class Kind>
+using if_fits = std::conditional_t<other_kind<P, Kind>::fits, std::tuple<Kind>, std::tuple<>>;
+
+// The kinds that or_other<P, Kinds...> accepts: without tags, all that fit. An Arrow array has no
+// shape, so that an object which is also an array of two dimensions is read as that.
 template <class P, class... Kinds>
 struct kinds_of {
   using type = std::tuple<Kinds...>;
 };
 template <class P>
 struct kinds_of<P> {
-  using type = std::conditional_t<other_kind<P, numbers>::fits, std::tuple<numbers, buffers>,
-                                  std::tuple<buffers>>;
+  using type = decltype(std::tuple_cat(if_fits<P, numbers>(), if_fits<P, buffers>(),
+                                       if_fits<P, arrays>(), if_fits<P, arrow>()));
 };
 }  // namespace python::detail
 
@@ -96,8 +138,10 @@ struct kinds_of<P> {
 /// function uses it as a P.
 /// @tparam P a tensor parameter type: tensor_span, tensor, argument, convert, any_tensor,
 ///   any_argument, managed_tensor
-/// @tparam Kinds the tags `numbers` and `buffers`, in the order in which an object is tried; none
-///   stands for all that P can take
+/// @tparam Kinds the tags `numbers`, `buffers`, `arrays` and `arrow`, in the order in which an
+/// object
+///   is tried: the first that an object has decides. None stands for all that P can take, in the
+///   order above
 /// @par Lifetime
 /// As P.
 template <class P, class... Kinds>

@@ -22,6 +22,16 @@ constexpr bool other_kind<P, numbers>::require_elements() noexcept {
 }
 
 template <class P>
+constexpr bool read_only_kind<P>::require_elements() noexcept {
+  static_assert(
+      fits,
+      "dlbridge: or_other<P, arrays> and or_other<P, arrow> read their elements, as what "
+      "a function wrote to a copy would be lost, and Arrow's memory is immutable. Write T "
+      "const");
+  return true;
+}
+
+template <class P>
 inline managed_tensor other_kind<P, numbers>::read(PyObject* object) noexcept {
   // Not in or_other: Clang prints further errors for a function with an invalid parameter type.
   static_assert(!std::is_void_v<number_of<P>>,
@@ -40,8 +50,8 @@ inline managed_tensor other_kind<P, numbers>::read(PyObject* object) noexcept {
 
 template <class P, class... Kinds>
 inline bool other_parameter<P, std::tuple<Kinds...>>::is_other(PyObject* object) noexcept {
-  return (other_kind<P, Kinds>::accepts(object) || ...) &&
-         type_cache::get(Py_TYPE(object)).dlpack == nullptr;
+  return type_cache::get(Py_TYPE(object)).dlpack == nullptr &&
+         (other_kind<P, Kinds>::accepts(object) || ...);
 }
 
 template <class P, class... Kinds>

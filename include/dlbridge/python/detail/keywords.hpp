@@ -39,6 +39,9 @@ struct names {
   PyObject* cuda_stream = nullptr;
   PyObject* ptr = nullptr;
   PyObject* handle = nullptr;
+  PyObject* array_method = nullptr;
+  PyObject* arrow_array = nullptr;
+  PyObject* arrow_stream = nullptr;
 
   /// Creates the names. The functions that define others call it, so that get() never lacks one.
   /// @return false, with an exception set, when a name cannot be created; a later call may succeed.

@@ -50,6 +50,9 @@ DLBRIDGE_NOINLINE DLBRIDGE_API names const* names::make() noexcept {
       {&names::cuda_stream, "cuda_stream"},
       {&names::ptr, "ptr"},
       {&names::handle, "handle"},
+      {&names::array_method, "__array__"},
+      {&names::arrow_array, "__arrow_c_array__"},
+      {&names::arrow_stream, "__arrow_c_stream__"},
   };
   auto* const fresh = new (std::nothrow) names;
   bool done = fresh != nullptr;

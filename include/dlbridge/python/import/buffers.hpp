@@ -20,10 +20,9 @@ struct byte_layout {
   std::int64_t strides[max_rank];
 };
 
-// Writes a layout to a description, with strides in elements. A stride that leads to no second
-// element is not checked, and becomes 1. False, with an exception set, when another one is not a
-// multiple of the item size.
-bool describe_layout(byte_layout& from, std::int64_t item_bytes, description& d) noexcept;
+// Converts the strides to elements. A stride that leads to no second element is not checked, and
+// becomes 1. False, with an exception set, when another one is not a multiple of the item size.
+bool to_elements(byte_layout& from, std::int64_t item_bytes) noexcept;
 
 // A tensor that owns a reference to a Python object; empty, with an exception set, on failure.
 managed_tensor build_on_object(ref owner, description const& d) noexcept;
@@ -40,9 +39,9 @@ DLBRIDGE_COLD managed_tensor refuse_interface(PyObject* value, char const* name,
 /// A tensor on the memory of an object with the buffer protocol; read-only where the buffer is.
 /// @return the tensor; empty on failure, with the exporter's own exception set, or that of
 ///   dtype_mismatch (structures, foreign byte order), layout_mismatch (strides that are no multiple
-///   of the item size, indirect buffers), or as build.
+///   of the item size, indirect buffers), or as managed_tensor::steal.
 /// @par Ownership
-/// The tensor holds a memoryview, which keeps the buffer exported.
+/// The tensor keeps the buffer exported.
 /// @par Thread and GIL
 /// The caller holds the GIL.
 managed_tensor from_buffer(PyObject* exporter) noexcept;

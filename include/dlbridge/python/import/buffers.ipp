@@ -2,28 +2,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include <dlbridge/build.hpp>
+#include <dlbridge/detail/owned_block.hpp>
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/detail/block_pool.hpp>
 #include <dlbridge/python/detail/device_operations.hpp>
 #include <dlbridge/python/detail/formats.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/detail/read_values.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/gil.hpp>
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/object_owner.hpp>
 #include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/stream_ref.hpp>
 #include <dlbridge/tensor_view.hpp>
+#include <dlbridge/validate.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 namespace detail {
-DLBRIDGE_API bool describe_layout(byte_layout& from, std::int64_t item_bytes,
-                                  description& d) noexcept {
+DLBRIDGE_API bool to_elements(byte_layout& from, std::int64_t item_bytes) noexcept {
   bool const empty = count_of(from.rank, from.shape) == 0;
   for (int i = 0; i < from.rank; ++i) {
     bool const matters = !empty && from.shape[i] > 1;
@@ -36,8 +40,6 @@ DLBRIDGE_API bool describe_layout(byte_layout& from, std::int64_t item_bytes,
     }
     from.strides[i] = matters ? from.strides[i] / item_bytes : 1;
   }
-  d.shape = dims::from(from.shape, static_cast<std::size_t>(from.rank));
-  d.strides = dims::from(from.strides, static_cast<std::size_t>(from.rank));
   return true;
 }
 
@@ -90,33 +92,80 @@ DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor refuse_interface(PyObject* value, 
 }
 }  // namespace detail
 
-DLBRIDGE_API managed_tensor from_buffer(PyObject* exporter) noexcept {
-  ref memory = ref::steal(api<PyMemoryView_FromObject>(exporter));
-  if (!memory) {
-    return managed_tensor();
+namespace detail {
+// Owns an exported buffer. Any thread may destroy it.
+struct buffer_owner {
+  Py_buffer view{};
+
+  buffer_owner() noexcept = default;
+  // The extents of a plain buffer (PyBuffer_FillInfo) are in the struct itself.
+  buffer_owner(buffer_owner&& other) noexcept : view(other.view) {
+    view.shape = view.shape == &other.view.len ? &view.len : view.shape;
+    view.strides = view.strides == &other.view.itemsize ? &view.itemsize : view.strides;
+    other.view.obj = nullptr;
   }
-  Py_buffer const& buffer = *PyMemoryView_GET_BUFFER(memory.get());
-  description d;
-  if (!try_read_format(buffer.format, buffer.itemsize, d.type)) {
-    detail::refuse_format("a buffer of one native number per item", buffer.format, nullptr);
-    return managed_tensor();
+  buffer_owner& operator=(buffer_owner&&) = delete;
+  ~buffer_owner() {
+    if (view.obj == nullptr || !interpreter_alive()) {
+      return;
+    }
+    gil_hold const gil;
+    error_keeper const pending;
+    api<PyBuffer_Release>(&view);
   }
-  detail::byte_layout layout;
+};
+
+// Describes a buffer. False, with an exception set, if no tensor can. As memoryview does, it reads
+// what exporters leave out: ctypes gives no strides.
+inline bool describe_buffer(Py_buffer const& buffer, byte_layout& layout, DLTensor& t) noexcept {
+  dtype type;
+  if (!try_read_format(buffer.format, buffer.itemsize, type)) {
+    refuse_format("a buffer of one native number per item", buffer.format, nullptr);
+    return false;
+  }
+  bool const indirect = buffer.suboffsets != nullptr &&
+                        std::any_of(buffer.suboffsets, buffer.suboffsets + buffer.ndim,
+                                    [](Py_ssize_t offset) { return offset >= 0; });
+  if (indirect || buffer.ndim > max_rank) {
+    set_error(refusal(errc::layout_mismatch, "a buffer without indirections",
+                      indirect ? "suboffsets" : "more than 64 dimensions",
+                      "Copy it to a compact array first"));
+    return false;
+  }
   layout.rank = buffer.ndim;
   for (int i = 0; i < buffer.ndim; ++i) {
-    layout.shape[i] = buffer.shape[i];
-    layout.strides[i] = buffer.strides[i];
-    if (buffer.suboffsets != nullptr && buffer.suboffsets[i] >= 0) {
-      set_error(refusal(errc::layout_mismatch, "a buffer without indirections", "suboffsets",
-                        "Copy it to a compact array first"));
-      return managed_tensor();
-    }
+    layout.shape[i] = buffer.shape != nullptr ? buffer.shape[i] : buffer.len / buffer.itemsize;
+    layout.strides[i] = buffer.strides != nullptr ? buffer.strides[i] : 0;
   }
-  d.data = buffer.buf;
-  d.flags = buffer.readonly != 0 ? flag_read_only : 0;
-  return detail::describe_layout(layout, buffer.itemsize, d)
-             ? detail::build_on_object(std::move(memory), d)
-             : managed_tensor();
+  t = {buffer.buf, cpu.abi(), layout.rank, type.abi(), layout.shape, nullptr, 0};
+  if (buffer.strides != nullptr) {
+    t.strides = layout.strides;
+    return to_elements(layout, buffer.itemsize);
+  }
+  return true;
+}
+}  // namespace detail
+
+DLBRIDGE_API managed_tensor from_buffer(PyObject* exporter) noexcept {
+  detail::buffer_owner owner;
+  detail::byte_layout layout;
+  DLTensor t;
+  if (api<PyObject_GetBuffer>(exporter, &owner.view, PyBUF_FULL_RO) != 0 ||
+      !detail::describe_buffer(owner.view, layout, t)) {
+    return managed_tensor();
+  }
+  dlbridge::detail::flaw const flaw = dlbridge::detail::find_flaw(t);
+  if (flaw != dlbridge::detail::flaw::none) {
+    set_error(dlbridge::detail::explain(flaw, t));
+    return managed_tensor();
+  }
+  managed_tensor tensor = dlbridge::detail::own_copied<detail::block_pool>(
+      std::move(owner), t, owner.view.readonly != 0 ? flag_read_only : 0,
+      {stated_major, stated_minor});
+  if (!tensor) {
+    api<PyErr_NoMemory>();
+  }
+  return tensor;
 }
 
 namespace detail {
@@ -227,7 +276,12 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool describe_interface(PyObject* object,
     refuse_interface(items.strides.get(), "strides", "as many integers of 64 bits as shape");
     return false;
   }
-  return describe_layout(layout, item_bytes, d);
+  if (!to_elements(layout, item_bytes)) {
+    return false;
+  }
+  d.shape = dims::from(layout.shape, static_cast<std::size_t>(layout.rank));
+  d.strides = dims::from(layout.strides, static_cast<std::size_t>(layout.rank));
+  return true;
 }
 
 // A tensor on the address of an array interface.
@@ -277,6 +331,9 @@ DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor from_array_interface(PyObject* obj
 
 namespace detail {
 DLBRIDGE_API bool may_read_buffer(PyObject* object) noexcept {
+  if (!type_attribute(Py_TYPE(object), names::get().array_interface)) {
+    return true;
+  }
   ref const described = optional_attribute(object, names::get().array_interface);
   ref const typestr = described ? read_interface_items(described.get()).typestr : ref();
   char const* const text = typestr ? text_in(typestr.get()) : nullptr;

@@ -9,6 +9,7 @@
 #include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/detail/tensor_argument_base.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/arrays.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 
@@ -96,11 +97,15 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool tensor_argument_base::convert_in(
 
 DLBRIDGE_NOINLINE DLBRIDGE_API void tensor_argument_base::name_others(char const* others) noexcept {
   if (!exception_ || !is_suppressible(exception_.get()) || PyType_Check(object_) ||
-      PyCapsule_CheckExact(object_) || !detail::lacks_dlpack(object_)) {
+      PyCapsule_CheckExact(object_)) {
     return;
   }
-  if (PyErr_Occurred() == nullptr) {
+  bool const is_producer = !detail::lacks_dlpack(object_);
+  if (PyErr_Occurred() == nullptr && !is_producer) {
     detail::set_no_producer(object_, false, nullptr, others);
+  } else if (PyErr_Occurred() == nullptr) {
+    set_exception(std::move(exception_));
+    explain_by_arrow(object_);
   }
   exception_ = take_exception();
 }

@@ -41,8 +41,8 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool is_array_like(PyObject* object) noexcept {
       PyComplex_Check(item.get()) || PyObject_CheckBuffer(item.get()) != 0) {
     return true;
   }
-  ref const method = optional_attribute(object, "__array__");
-  ref const dtype = method ? optional_attribute(object, names::get().dtype) : ref();
+  bool const converts = PySequence_Check(object) != 0 || optional_attribute(object, "__array__");
+  ref const dtype = converts ? optional_attribute(object, names::get().dtype) : ref();
   return dtype && is_numpy_number(dtype.get()) && !optional_attribute(object, "todense");
 }
 
@@ -50,8 +50,9 @@ DLBRIDGE_NOINLINE DLBRIDGE_API char const* remedy_for_object(PyObject* object) n
   return PyBytes_Check(object) ? "Pass numpy.frombuffer() of it, with its dtype"
          : !PyType_Check(object) && optional_attribute(object, "to_dlpack")
              ? "Pass the capsule that its to_dlpack() returns"
-         : PyErr_Occurred() == nullptr && is_array_like(object) ? remedy_of_array_like
-                                                                : nullptr;
+         : !PyType_Check(object) && optional_attribute(object, "todense") ? "Pass x.todense()"
+         : PyErr_Occurred() == nullptr && is_array_like(object)           ? remedy_of_array_like
+                                                                          : nullptr;
 }
 
 DLBRIDGE_API bool lacks_dlpack(PyObject* object) noexcept {

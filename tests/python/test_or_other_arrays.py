@@ -1,0 +1,516 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""or_other<P, arrays> and or_other<P, arrow> of the C++ headers, and as_tensor: objects of
+libraries without DLPack. Each is accepted with its values, or refused with a remedy that is
+executed."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import datetime
+import gc
+import mmap
+import re
+import sys
+import weakref
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Callable
+
+import astropy.table
+import astropy.units
+import awkward
+import blosc2
+import dask.array
+import duckdb
+import h5py
+import narwhals
+import netCDF4
+import numpy as np
+import pandas as pd
+import PIL.Image
+import pint
+import polars as pl
+import pyarrow as pa
+import pytest
+import quantities
+import scipy.sparse
+import sparse
+import tables
+import tensorstore
+import xarray as xr
+import zarr
+from test_signatures import BINDINGS, module_of
+
+import dlbridge
+
+VALUES = np.arange(3.0)
+MATRIX = np.arange(6.0).reshape(2, 3)
+MASK = np.array([True, False])
+TABLE = {"a": [0.0, 1.0, 2.0], "b": [3.0, 4.0, 5.0]}
+TEXTS = ["b", "a"]
+DAY = datetime.datetime(1970, 1, 2)
+
+
+@pytest.fixture(params=BINDINGS)
+def extension(request: pytest.FixtureRequest) -> Any:
+    return module_of(request.param)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A refusal: the end of its message, what the caller then passes, and its values."""
+
+    remedy: str
+    apply: Callable[[Any], Any]
+    expected: Any
+    is_no_producer: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """An object, and what it is with each tag, without a tag, and in as_tensor."""
+
+    id: str
+    make: Callable[[], Any]
+    arrays: Any
+    arrow: Any
+    either: Any = None
+    as_tensor: Any = None
+
+
+def asarray(expected: Any) -> Refused:
+    """The refusal of an object without Arrow's interface."""
+    return Refused("Pass numpy.asarray() of it", np.asarray, expected, is_no_producer=True)
+
+
+def flat(expected: Any) -> Refused:
+    """The refusal of an object of several dimensions, as Arrow has one."""
+    return Refused("Pass numpy.asarray() of it", np.asarray, expected)
+
+
+def array_only(name: str, make: Callable[[], Any], expected: Any = VALUES) -> Row:
+    return Row(name, make, expected, asarray(expected))
+
+
+def same(name: str, make: Callable[[], Any], expected: Any = VALUES) -> Row:
+    return Row(name, make, expected, expected)
+
+
+def refused(name: str, make: Callable[[], Any], how: Refused) -> Row:
+    return Row(name, make, how, how)
+
+
+NULLS = "expected an Arrow array without nulls; got nulls: .*"
+FILLED = np.array([1, 0, 2])
+FILL_NULL = Refused(NULLS + "Pass x.fill_null(0)", lambda x: x.fill_null(0), FILLED)
+FILLNA = Refused(NULLS + "Pass x.fillna(0)", lambda x: x.fillna(0), FILLED)
+FLAT = np.array([1, 2, 3])
+EXPLODE = Refused("Pass its items, x.explode()", lambda x: x.explode(), FLAT)
+FLATTEN = Refused("Pass its items, x.flatten()", lambda x: x.flatten(), FLAT)
+NAN = np.array([1, np.nan, 2])
+BITS = Refused("got one of format 'b': .*Pass numpy.asarray() of it", np.asarray, MASK)
+CODES = Refused("Pass numbers for its values, as numpy.unique(x, return_inverse=True)[1]",
+                lambda x: np.unique(x, return_inverse=True)[1], np.array([1, 0]))  # fmt: skip
+DATES = Refused("Pass its integers, numpy.asarray(x).astype('M8[ns]').astype('i8')",
+                lambda x: np.asarray(x).astype("M8[ns]").astype("i8"),
+                np.array([86_400 * 10**9]))  # fmt: skip
+DECIMALS = Refused("Pass numpy.asarray(x).astype('f8')", lambda x: np.asarray(x).astype("f8"),
+                   np.array([0.5, 1.5]))  # fmt: skip
+COLUMN = Refused("got one of format '+s': .*Pass a column, as x['name']", lambda x: x["a"], VALUES)
+DENSE = Refused("Pass x.todense()", lambda x: x.todense(), np.eye(2), is_no_producer=True)
+OWN_DENSE = Refused("manually densify, use the todense method.", lambda x: x.todense(), np.eye(2))
+RAGGED = Refused("subarray lengths are not regular", awkward.flatten, VALUES)
+NO_ARROW = Refused("or an Arrow array", lambda x: np.asarray(
+    awkward.flatten(x, None) if isinstance(x, awkward.Array) else x), VALUES)  # fmt: skip
+UNIT = Refused("The unit of the quantity is stripped", lambda x: x.magnitude, VALUES)
+
+
+CHUNKS = "expected an Arrow stream of one chunk; got several chunks: .*"
+
+
+def hdf5() -> Any:
+    return h5py.File.in_memory().create_dataset("x", data=VALUES)
+
+
+def tensor_store() -> Any:
+    spec = {"driver": "zarr", "kvstore": {"driver": "memory"}}
+    result = tensorstore.open(spec, create=True, dtype="float64", shape=[3]).result()
+    result[...] = VALUES
+    return result
+
+
+NETCDF = netCDF4.Dataset("a.nc", "w", diskless=True)
+NETCDF.createDimension("n", 3)
+NETCDF.createVariable("x", "f8", ("n",))[:] = VALUES
+TABLES = tables.open_file("b.h5", "w", driver="H5FD_CORE", driver_core_backing_store=0)
+TABLES.create_array("/", "x", VALUES)
+
+
+def mapped() -> mmap.mmap:
+    memory = mmap.mmap(-1, 3)
+    memory.write(b"\0\1\2")
+    return memory
+
+
+def buffer(name: str, make: Callable[[], Any], dtype: str, remedy: str = "asarray() of it") -> Row:
+    values = VALUES.astype(dtype)
+    no = Refused(f"Pass numpy.{remedy}", lambda x: np.frombuffer(x, dtype), values, True)
+    return Row(name, make, no, no, either=values, as_tensor=values)
+
+
+def image() -> Any:
+    return PIL.Image.fromarray(np.arange(6, dtype="u1").reshape(2, 3))
+
+
+def relation(query: str) -> Callable[[], Any]:
+    return lambda: duckdb.sql(query)
+
+
+def by_table(name: str, make: Callable[[], Any], how: Any) -> Row:
+    """A relation of DuckDB, which has no __array__."""
+    values = how.expected if isinstance(how, Refused) else how
+    no = Refused("or an object with __array__", lambda x: np.ma.filled(x.fetchnumpy()["a"], 0),
+                 values, is_no_producer=True)  # fmt: skip
+    return Row(name, make, no, how)
+
+
+ROWS = [
+    same("pandas.Series", lambda: pd.Series(VALUES)),
+    same("pandas.Series of Arrow", lambda: pd.Series(VALUES, dtype="float64[pyarrow]")),
+    same("pandas.Series of ints", lambda: pd.Series([1, 2], dtype="Int64"), np.array([1, 2])),
+    array_only("pandas.Index", lambda: pd.RangeIndex(3), np.arange(3)),
+    Row("pandas.DataFrame", lambda: pd.DataFrame({"a": VALUES}), VALUES[:, None],
+        flat(VALUES[:, None])),
+    Row("pandas nulls", lambda: pd.Series([1, None, 2], dtype="Int64"), NAN, FILLNA),
+    Row("pandas bools", lambda: pd.Series(MASK), MASK, BITS),
+    refused("pandas texts", lambda: pd.Series(TEXTS), CODES),
+    refused("pandas categories", lambda: pd.Series(TEXTS, dtype="category"), CODES),
+    refused("pandas dates", lambda: pd.Series([DAY]), DATES),
+    same("polars.Series", lambda: pl.Series(VALUES)),
+    Row("polars.DataFrame", lambda: pl.DataFrame(TABLE), np.array([*TABLE.values()]).T, COLUMN),
+    Row("polars column", lambda: pl.DataFrame({"a": VALUES}), VALUES[:, None], VALUES),
+    Row("polars nulls", lambda: pl.Series([1, None, 2]), NAN, FILL_NULL),
+    Row("polars bools", lambda: pl.Series(MASK), MASK, BITS),
+    Row("polars chunks", lambda: pl.Series([0.0, 1.0]).append(pl.Series([2.0])), VALUES,
+        Refused(CHUNKS + "Pass x.rechunk()", lambda x: x.rechunk(), VALUES)),
+    refused("polars texts", lambda: pl.Series(TEXTS), CODES),
+    refused("polars categories", lambda: pl.Series(TEXTS, dtype=pl.Categorical), CODES),
+    refused("polars dates", lambda: pl.Series([DAY]), DATES),
+    refused("polars lists", lambda: pl.Series([[1, 2], [3]]), EXPLODE),
+    refused("polars decimals", lambda: pl.Series([Decimal("0.5"), Decimal("1.5")]), DECIMALS),
+    same("pyarrow.Array", lambda: pa.array([9.0, *VALUES])[1:]),
+    refused("pyarrow nulls", lambda: pa.array([1, None, 2]), FILL_NULL),
+    refused("pyarrow bools", lambda: pa.array(MASK), BITS),
+    refused("pyarrow texts", lambda: pa.array(TEXTS), CODES),
+    refused("pyarrow dictionary", lambda: pa.array(TEXTS).dictionary_encode(), CODES),
+    refused("pyarrow dates", lambda: pa.array([DAY]), DATES),
+    refused("pyarrow lists", lambda: pa.array([[1, 2], [3]]), FLATTEN),
+    same("pyarrow.ChunkedArray", lambda: pa.chunked_array([[], VALUES, []], pa.float64())),
+    same("pyarrow slice", lambda: pa.chunked_array([pa.array([9.0, *VALUES])[1:]])),
+    same("pyarrow no chunk", lambda: pa.chunked_array([], pa.float64()), np.array([])),
+    Row("pyarrow chunks", lambda: pa.chunked_array([[0.0, 1.0], [2.0]]), VALUES,
+        Refused(CHUNKS + "Pass x.combine_chunks()", lambda x: x.combine_chunks(), VALUES)),
+    Row("pyarrow.Table", lambda: pa.table({"a": VALUES}), VALUES[:, None], VALUES),
+    Row("pyarrow columns", lambda: pa.table(TABLE), np.array([*TABLE.values()]).T, COLUMN),
+    Row("pyarrow.RecordBatch", lambda: pa.record_batch({"a": [9.0, *VALUES]})[1:],
+        VALUES[:, None], VALUES),
+    by_table("duckdb", relation("select unnest([0.0::double, 1, 2]) a"), VALUES),
+    by_table("duckdb empty", relation("select 0.0::double a where false"), np.array([])),
+    by_table("duckdb columns", relation("select unnest([0.0::double, 1, 2]) a, 1 b"), COLUMN),
+    by_table("duckdb nulls", relation("select unnest([1, null, 2])::bigint a"), Refused(
+        "Pass pyarrow.table(x)['name'].fill_null(0)", lambda x: pa.table(x)["a"].fill_null(0),
+        FILLED)),
+    by_table("duckdb chunks", relation("select range::double a from range(300000)"),
+             Refused(CHUNKS + "Pass pyarrow.table(x)['name'].combine_chunks()",
+                    lambda x: pa.table(x)["a"].combine_chunks(), np.arange(300000.0))),
+    by_table("duckdb bools", relation("select unnest([true, false]) a"), Refused(
+        "Pass pyarrow.table(x)['name'].to_numpy()", lambda x: pa.table(x)["a"].to_numpy(), MASK)),
+    same("narwhals.Series", lambda: narwhals.from_native(pl.Series(VALUES), series_only=True)),
+    Row("narwhals.DataFrame", lambda: narwhals.from_native(pl.DataFrame({"a": VALUES})),
+        VALUES[:, None], VALUES),
+    same("xarray.DataArray", lambda: xr.DataArray(VALUES)),
+    Row("xarray matrix", lambda: xr.DataArray(MATRIX), MATRIX, flat(MATRIX)),
+    array_only("h5py", hdf5),
+    array_only("zarr", lambda: zarr.array(VALUES)),
+    array_only("dask", lambda: dask.array.from_array(VALUES)),
+    array_only("netCDF4", lambda: NETCDF["x"]),
+    Row("tensorstore", tensor_store, VALUES, NO_ARROW, as_tensor=asarray(VALUES)),
+    Row("awkward", lambda: awkward.Array(VALUES), VALUES, NO_ARROW, as_tensor=asarray(VALUES)),
+    Row("awkward ragged", lambda: awkward.Array([[0.0, 1.0], [2.0]]), RAGGED, NO_ARROW),
+    Row("blosc2", lambda: blosc2.asarray(VALUES), VALUES, asarray(VALUES), as_tensor=VALUES),
+    Row("sparse", lambda: sparse.COO(np.eye(2)), OWN_DENSE, DENSE, either=OWN_DENSE),
+    refused("scipy.sparse", lambda: scipy.sparse.csr_array(np.eye(2)), DENSE),
+    refused("tables", lambda: TABLES.root.x, asarray(VALUES)),
+    Row("Pillow", image, np.arange(6, dtype="u1").reshape(2, 3),
+        flat(np.arange(6, dtype="u1").reshape(2, 3)),
+        as_tensor=np.arange(6, dtype="u1").reshape(2, 3)),
+    same("astropy.Quantity", lambda: astropy.units.Quantity(VALUES, "m")),
+    same("astropy.Column", lambda: astropy.table.Column(VALUES)),
+    Row("pint", lambda: pint.Quantity(VALUES, "m"), UNIT, VALUES),
+    same("quantities", lambda: quantities.Quantity(VALUES, "m")),
+    buffer("bytes", lambda: b"\0\1\2", "u1", "frombuffer() of it, with its dtype"),
+    buffer("memoryview", lambda: memoryview(b"\0\1\2"), "u1"),
+    buffer("array.array", lambda: array.array("d", VALUES), "f8"),
+    buffer("mmap", mapped, "u1"),
+    buffer("ctypes", lambda: (ctypes.c_int16 * 3)(0, 1, 2), "i2"),
+]  # fmt: skip
+
+
+def check(function: Callable[[Any], Any], x: Any, outcome: Any) -> None:
+    """Calls a function that returns its argument, and compares it with the outcome of a row."""
+    if isinstance(outcome, Refused):
+        *before, advice = outcome.remedy.split(".*")
+        with pytest.raises(Exception, match=".*".join(map(re.escape, [*before, advice]))) as raised:
+            function(x)
+        assert str(raised.value).endswith(advice) or not advice.startswith("Pass")
+        return check(function, outcome.apply(x), outcome.expected)
+    result = function(x)
+    values = np.from_dlpack(result)
+    assert values.dtype == outcome.dtype and values.shape == outcome.shape
+    np.testing.assert_array_equal(values, outcome)
+    return None
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_an_object_of_a_library(row: Row, extension: Any) -> None:
+    is_array = not getattr(row.arrays, "is_no_producer", False)
+    either = row.either if row.either is not None else row.arrays if is_array else row.arrow
+    check(extension.kept_array, row.make(), row.arrays)
+    check(extension.kept_arrow, row.make(), row.arrow)
+    check(extension.kept_other, row.make(), either)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_as_tensor(row: Row) -> None:
+    check(dlbridge.as_tensor, row.make(), row.arrow if row.as_tensor is None else row.as_tensor)
+
+
+def address(x: Any) -> int:
+    return int(np.from_dlpack(x).__array_interface__["data"][0])
+
+
+@pytest.mark.parametrize(
+    ("make", "memory"),
+    [
+        (lambda: pl.Series(VALUES), lambda x: x.to_numpy(allow_copy=False)),
+        (lambda: pa.chunked_array([VALUES]), lambda x: x.chunk(0).to_numpy()),
+        (lambda: pa.record_batch({"a": VALUES}), lambda x: x["a"].to_numpy()),
+    ],
+    ids=["polars", "pyarrow.ChunkedArray", "pyarrow.RecordBatch"],
+)
+def test_the_memory_of_arrow_is_not_copied(make: Any, memory: Any, extension: Any) -> None:
+    x = make()
+    for t in (extension.kept_arrow(x), dlbridge.as_tensor(x)):
+        assert address(t) == address(memory(x)) and t.readonly
+
+
+@pytest.mark.parametrize("make", [pd.Series, pl.Series, xr.DataArray])
+def test_an_ndarray_that_array_returns_is_not_copied(make: Any, extension: Any) -> None:
+    x = make(VALUES)
+    t = extension.kept_array(x)
+    assert address(t) == address(np.asarray(x)) and t.readonly
+
+
+# Arrow's C interfaces: the members of a struct before `release`.
+MEMBERS = {"schema": 7, "array": 8, "array_stream": 3}
+RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+GET = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
+pointer_in.restype, pointer_in.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+
+
+class Counted:
+    """Passes the Arrow array, or the stream, of an object of a library on, and counts the calls of
+    the release callback of each struct."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+        self.released: list[list[str]] = []  # one list for each struct
+        self.callbacks: list[Any] = []
+
+    def replace(self, address: int, member: int, wrap: Callable[[Any], Any], kind: Any) -> None:
+        field = ctypes.c_void_p.from_address(address + 8 * member)
+        callback = kind(wrap(kind(field.value)))
+        self.callbacks.append(callback)
+        field.value = ctypes.cast(callback, ctypes.c_void_p).value
+
+    def count(self, address: int, name: str) -> None:
+        calls: list[str] = []
+        self.released.append(calls)
+
+        def wrap(release: Any) -> Callable[[int], None]:
+            def counting(pointer: int) -> None:
+                calls.append(name)
+                release(pointer)
+
+            return counting
+
+        self.replace(address, MEMBERS[name], wrap, RELEASE)
+
+    def count_result(self, address: int, member: int, name: str) -> None:
+        def wrap(get: Any) -> Callable[[int, int], int]:
+            def getting(stream: int, out: int) -> int:
+                code = int(get(stream, out))
+                if code == 0 and ctypes.c_void_p.from_address(out + 8 * MEMBERS[name]).value:
+                    self.count(out, name)
+                return code
+
+            return getting
+
+        self.replace(address, member, wrap, GET)
+
+
+class CountedArray(Counted):
+    def __arrow_c_array__(self, requested_schema: object = None) -> Any:
+        capsules = self.x.__arrow_c_array__(requested_schema)
+        for name, capsule in zip(("schema", "array"), capsules):
+            self.count(pointer_in(capsule, f"arrow_{name}".encode()), name)
+        return capsules
+
+
+class CountedStream(Counted):
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+        capsule = self.x.__arrow_c_stream__(requested_schema)
+        stream = pointer_in(capsule, b"arrow_array_stream")
+        self.count(stream, "array_stream")
+        self.count_result(stream, 0, "schema")
+        self.count_result(stream, 1, "array")
+        return capsule
+
+
+@pytest.mark.parametrize(
+    ("make", "structs"),
+    [
+        (lambda: CountedArray(pa.array(VALUES)), ["schema", "array"]),
+        (lambda: CountedArray(pa.array([1, None])), ["schema", "array"]),
+        (lambda: CountedArray(pa.record_batch(TABLE)), ["schema", "array"]),
+        (lambda: CountedStream(pl.Series(VALUES)), ["array_stream", "schema", "array"]),
+        (lambda: CountedStream(pl.Series(TEXTS)), ["array_stream", "schema", "array"]),
+        (lambda: CountedStream(pa.chunked_array([[1], [2]])),
+         ["array_stream", "schema", "array", "array"]),
+        (lambda: CountedStream(pa.chunked_array([[1], [], [2], [3]])),
+         ["array_stream", "schema", "array", "array", "array"]),
+    ],
+    ids=["array", "nulls", "columns", "stream", "texts", "chunks", "more chunks"],
+)  # fmt: skip
+def test_each_struct_of_arrow_is_released_once(
+    make: Any, structs: list[str], extension: Any
+) -> None:
+    for function in (extension.kept_arrow, extension.kept_other, dlbridge.as_tensor):
+        x = make()
+        try:
+            t = function(x)
+        except (TypeError, BufferError):
+            t = None
+        if t is not None:
+            assert not x.released[structs.index("array")]
+            assert np.from_dlpack(t).tolist() == VALUES.tolist()
+            del t
+        gc.collect()
+        assert sorted(x.released) == sorted([each] for each in structs)
+
+
+def test_the_tensor_keeps_the_memory_of_the_exporter(extension: Any) -> None:
+    for function in (extension.kept_arrow, dlbridge.as_tensor):
+        memory = bytearray(VALUES.tobytes())
+        before = sys.getrefcount(memory)
+        x = pa.chunked_array([pa.Array.from_buffers(pa.float64(), 3, [None, pa.py_buffer(memory)])])
+        t = function(x)
+        del x
+        gc.collect()
+        with pytest.raises(BufferError):
+            memory.append(0)
+        assert np.from_dlpack(t).tolist() == VALUES.tolist()
+        del t
+        memory.append(0)
+        assert sys.getrefcount(memory) == before
+
+
+def test_the_tensor_keeps_the_ndarray_of_the_object(extension: Any) -> None:
+    class Values(np.ndarray):
+        pass
+
+    class Made:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            made = VALUES.copy().view(Values)
+            alive.append(weakref.ref(made))
+            return made
+
+    alive: list[Any] = []
+    x = Made()
+    before = sys.getrefcount(x)
+    t = extension.kept_array(x)
+    gc.collect()
+    assert alive[0]() is not None and np.from_dlpack(t).tolist() == VALUES.tolist()
+    del t
+    gc.collect()
+    assert alive[0]() is None and sys.getrefcount(x) == before
+    assert extension.sum_array(x) == 3 and alive[1]() is None
+
+
+def test_a_column_in_place_of_an_array(extension: Any) -> None:
+    for x in (pd.Series([1, 2]), pl.Series([1.0, 2.0]), pa.array([1, 2]), [1, 2], (1.0, 2.0),
+              array.array("i", [1, 2]), np.array([1, 2], "u1")):  # fmt: skip
+        assert extension.mean(x) == 1.5
+    assert extension.sum_arrow(pl.Series(VALUES)) == extension.sum_array(pl.Series(VALUES)) == 3
+    assert extension.sum_arrow_or_zero(None) == 0
+    assert extension.sum_arrow_or_zero(pl.Series(VALUES)) == 3
+    assert extension.sum_arrows([pl.Series(VALUES), np.ones(2), pa.chunked_array([VALUES])]) == 8
+    with pytest.raises(TypeError, match=r"argument 'xs', element 1: .*without nulls"):
+        extension.sum_arrows([VALUES, pl.Series([1.0, None])])
+    with pytest.raises(TypeError, match=r"expected float64.* on cpu; got int64"):
+        extension.sum_arrow(pl.Series([1, 2]))
+
+
+def test_masks(extension: Any) -> None:
+    for x in ([True, False, True], (True, True), np.array([True, False, True]),
+              pd.Series([True, True]), pl.Series([True, False, True])):  # fmt: skip
+        assert extension.count_mask(x) == 2
+        assert extension.mean([bool(each) for each in x]) == 2 / len(x)
+    with pytest.raises(TypeError, match=r"\[1\]: expected a bool; got int"):
+        extension.count_mask([True, 1])
+    with pytest.raises(TypeError, match=r"Pass numpy\.asarray\(\) of it"):
+        extension.count_mask(pa.array([True]))
+
+
+def test_signatures_name_the_kinds(extension: Any) -> None:
+    kinds = "dlbridge.typing.SupportsDLPack | dlbridge.typing."
+    assert f"{kinds}SupportsArray, " in extension.sum_array.__doc__
+    assert f"{kinds}SupportsArrow, " in extension.sum_arrow.__doc__
+    assert (f"{kinds}Numbers | dlbridge.typing.Buffer | dlbridge.typing.SupportsArray | "
+            "dlbridge.typing.SupportsArrow, ") in extension.mean.__doc__  # fmt: skip
+
+
+def test_a_stream_that_fails(extension: Any) -> None:
+    def batches() -> Any:
+        yield pa.record_batch({"a": VALUES})
+        raise ValueError("the source is gone")
+
+    for function in (extension.kept_arrow, dlbridge.as_tensor):
+        x = pa.RecordBatchReader.from_batches(pa.schema([("a", pa.float64())]), batches())
+        with pytest.raises((TypeError, BufferError), match="the source is gone"):
+            function(x)
+
+
+@pytest.mark.parametrize("what", ["used", "one", "numbers", "none"])
+def test_a_producer_that_breaks_the_interface(what: str, extension: Any) -> None:
+    capsules = pa.array(VALUES).__arrow_c_array__()
+
+    class Broken:
+        def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+            return {"used": capsules, "one": capsules[0], "numbers": (1, 2), "none": None}[what]
+
+    if what == "used":
+        assert dlbridge.as_tensor(Broken()).shape == (3,)
+    for function in (extension.kept_arrow, dlbridge.as_tensor):
+        with pytest.raises((TypeError, BufferError), match=r"to be capsules that nobody has used"):
+            function(Broken())
+
+
+def test_pandas_without_pyarrow(extension: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = pd.Series(VALUES)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for function in (extension.kept_arrow, dlbridge.as_tensor):
+        check(function, x, Refused("Pass numpy.asarray() of it", np.asarray, VALUES))
+    check(extension.kept_other, x, VALUES)
