@@ -250,6 +250,22 @@ def add_arguments(calls: Calls, libraries: Libraries, arrays: dict[str, Any]) ->
     calls.add(f"{takes} ndarray", "def_fast refuses a dtype", ours.fast, wrong, fails=True)
 
 
+def add_choices(calls: Calls, libraries: Libraries) -> None:
+    """A function of three dtypes, given the second one."""
+    if (ours := extension(calls)) is None:
+        return
+    x = np.zeros((2, 3))
+    arrays = {"ndarray": x, "Tensor": dlbridge.from_dlpack(x)}
+    if libraries.torch is not None:
+        arrays["torch"] = libraries.torch.from_numpy(x)
+    for name, array in arrays.items():
+        group = "a function of several dtypes"
+        calls.add(group, f"def any_of({name})", ours.choice, array)
+        calls.add(group, f"def any_tensor({name})", ours.any_tensor, array)
+        if libraries.nanobind is not None:
+            calls.add(group, f"nanobind dispatch({name})", libraries.nanobind.choice, array)
+
+
 def add_returns(calls: Calls, libraries: Libraries, arrays: dict[str, Any]) -> None:
     """Functions that return memory of C++ as an array of the caller's library, and the fastest
     constructors of these libraries."""
@@ -304,6 +320,7 @@ def all_calls() -> tuple[Calls, Libraries]:
     add_copies(calls)
     add_exports(calls, arrays)
     add_arguments(calls, libraries, arrays)
+    add_choices(calls, libraries)
     add_returns(calls, libraries, arrays)
     add_compiled(calls, arrays)
     add_sizes(calls)

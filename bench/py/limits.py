@@ -90,6 +90,12 @@ ARGUMENTS = (
     Limit("caster-nanobind", "caster(Tensor)", "nanobind ndarray(Tensor)", 0.72),
     Limit("caster3-tvm_ffi", "caster(Tensor x3)", "tvm_ffi nop(Tensor x3)", 0.45),
 )
+CHOICES = (
+    Limit("choice-ndarray", "def any_of(ndarray)", "nanobind dispatch(ndarray)", 1.00, gate=True),
+    Limit("choice-torch", "def any_of(torch)", "nanobind dispatch(torch)", 1.00, gate=True),
+    Limit("choice-Tensor", "def any_of(Tensor)", "nanobind dispatch(Tensor)", 1.00, gate=True),
+    Limit("choice-any_tensor", "def any_of(ndarray)", "def any_tensor(ndarray)", None),
+)
 RETURNS = (
     Limit("return-numpy", "def_fast returns to numpy", ("np.empty", "np.frombuffer"), 1.00, gate=True),
     Limit("return-torch", "def_fast returns to torch", ("torch.empty", "torch.from_numpy", "torch.frombuffer"), 1.00),
@@ -167,6 +173,7 @@ LIMITS = (
     *CONSUMERS,
     *COPIES,
     *ARGUMENTS,
+    *CHOICES,
     *RETURNS,
     *GROWTH,
     *START,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The submodule `fast`: functions of the table of signatures by def_fast.
 #include "signatures_buffers.hpp"
+#include "signatures_choices.hpp"
 #include "signatures_containers.hpp"
 #include "signatures_numbers.hpp"
 #include "signatures_parts.hpp"
@@ -25,4 +26,5 @@ void add_fast(py::module_& m) {
   signatures::add_container_results(fast_binder{fast});
   signatures::add_buffers(fast_binder{fast});
   signatures::add_numbers(fast_binder{fast});
+  signatures::add_choices(fast_binder{fast});
 }

@@ -19,6 +19,7 @@ struct binder {
 
 }  // namespace signatures
 
+void add_choices(py::module_& m);
 void add_containers(py::module_& m);
 void add_types(py::module_& m);
 void add_others(py::module_& m);
