@@ -35,6 +35,7 @@ SECTIONS = {  # by the beginning of the id of a limit
     "caster": "Arguments of extension functions",
     "caster3": "Arguments of extension functions",
     "choice": "Arguments of extension functions",
+    "vectorize": "Vectorised functions",
     "return": "Results of extension functions",
     "size": "Growth",
     "live": "Growth",

@@ -266,6 +266,20 @@ def add_choices(calls: Calls, libraries: Libraries) -> None:
             calls.add(group, f"nanobind dispatch({name})", libraries.nanobind.choice, array)
 
 
+def add_vectorized(calls: Calls) -> None:
+    """A function of two numbers, given arrays of 1 to 10^6 of them, or numbers."""
+    if (ours := extension(calls, "vectorized_dlbridge")) is None:
+        return
+    given: dict[str, tuple[Any, Any]] = {"two numbers": (3.0, 2.0)}
+    for size in (10**i for i in range(7)):
+        x = np.linspace(0, 1, size)
+        given[f"two arrays of {size:,}"] = x, x[::-1].copy()
+        given[f"array of {size:,}, number"] = x, 2.0
+    for name, operands in given.items():
+        for how, function in (("dlbridge", ours.product), ("py", ours.py_product)):
+            calls.add("vectorised functions", f"{how}::vectorize({name})", function, *operands)
+
+
 def add_returns(calls: Calls, libraries: Libraries, arrays: dict[str, Any]) -> None:
     """Functions that return memory of C++ as an array of the caller's library, and the fastest
     constructors of these libraries."""
@@ -321,6 +335,7 @@ def all_calls() -> tuple[Calls, Libraries]:
     add_exports(calls, arrays)
     add_arguments(calls, libraries, arrays)
     add_choices(calls, libraries)
+    add_vectorized(calls)
     add_returns(calls, libraries, arrays)
     add_compiled(calls, arrays)
     add_sizes(calls)

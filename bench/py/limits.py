@@ -148,6 +148,18 @@ INSTRUCTIONS = (
 # fmt: on
 
 
+def of_vectorized() -> tuple[Limit, ...]:
+    """A function of two numbers. With 10^6 of them the time is that of memory."""
+    names = ["two numbers"]
+    names += [f"two arrays of {10**i:,}" for i in range(7)]
+    names += [f"array of {10**i:,}, number" for i in range(7)]
+    return tuple(
+        Limit(f"vectorize-{name}", f"dlbridge::vectorize({name})", f"py::vectorize({name})",
+              1.20 if "1,000,000" in name else 1.00, gate=True)
+        for name in names
+    )  # fmt: skip
+
+
 # Functions that do not read their tensor: in compiled mode g++ does not see that no other function
 # reads it, and writes its view, in 21 instructions of a call.
 UNREAD = ("def_fast(Tensor)", "def_fast(Tensor x3)", "def_fast(ndarray x3)", "def_fast(bare C x3)",
@@ -174,6 +186,7 @@ LIMITS = (
     *COPIES,
     *ARGUMENTS,
     *CHOICES,
+    *of_vectorized(),
     *RETURNS,
     *GROWTH,
     *START,
