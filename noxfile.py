@@ -943,8 +943,9 @@ def bench(session: nox.Session) -> None:
     full = "full" in session.posargs
     machine.add_packages("valgrind")  # counts instructions, if it can be installed
     folder = builds.build(session, "release", "dlbridge_bench", "dlbridge_instructions",
-                          "bench_loop", "bare_producer", "copies_dlbridge", "arguments_dlbridge",
-                          "arguments_compiled", "arguments_nanobind")  # fmt: skip
+                          "bench_loop", "bare_producer", "copies_dlbridge",
+                          "vectorized_dlbridge", "arguments_dlbridge", "arguments_compiled",
+                          "arguments_nanobind")  # fmt: skip
     wheels = install_wheel(session, *group("pytest", "bench"), *torch(session))
     session.run("pytest", "-q", "-p", "no:cacheprovider", "tests/bench/test_conclusions.py")
     session.run(str(folder / "bench" / "dlbridge_bench"),

@@ -85,6 +85,18 @@ PYBIND11_MODULE(MODULE_NAME, m) {
   add_overloads<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
                 std::uint32_t, std::uint64_t, double, float>(m);
   add_pairs<float, double>(m);
+  using choice = dlbridge::any_of<dlbridge::types<float const, double const, std::int32_t const>>;
+  auto const size_of = [](choice const& x) {
+    return dlbridge::visit(x, [](auto span) { return sizeof(*span.data()); });
+  };
+  dlbridge::def(m, "choice", size_of, pybind11::arg("x"));
+  dlbridge::def(
+      m, "any_tensor",
+      [](dlbridge::any_tensor const& x) {
+        return dlbridge::visit<dlbridge::types<float, double, std::int32_t>>(
+            x, [](auto span) { return sizeof(*span.data()); });
+      },
+      pybind11::arg("x"));
   dlbridge::def_fast(m, "like", [](owned_matrix x) { return x.empty_like<float>(); }, {"x"});
   add_result<dlbridge::library::dlbridge>(m, "dlbridge");
   add_result<dlbridge::library::numpy>(m, "numpy");

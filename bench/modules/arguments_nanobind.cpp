@@ -4,6 +4,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <cstddef>
+#include <cstdint>
+
 namespace nb = nanobind;
 using any_floats = nb::ndarray<float const, nb::device::cpu>;
 
@@ -24,6 +27,18 @@ NB_MODULE(arguments_nanobind, m) {
   m.def("argument4", [](t, t, t, t) {});
   m.def("argument8", [](t, t, t, t, t, t, t, t) {});
   m.def("argument16", [](t, t, t, t, t, t, t, t, t, t, t, t, t, t, t, t) {});
+  m.def("choice", [](nb::ndarray<nb::ro, nb::device::cpu> x) -> std::size_t {
+    if (x.dtype() == nb::dtype<float>()) {
+      return sizeof(float);
+    }
+    if (x.dtype() == nb::dtype<double>()) {
+      return sizeof(double);
+    }
+    if (x.dtype() == nb::dtype<std::int32_t>()) {
+      return sizeof(std::int32_t);
+    }
+    throw nb::type_error("float32, float64 or int32");
+  });
   m.def("to_nanobind", [] { return make<nb::array_api>(); });
   m.def("to_numpy", [] { return make<nb::numpy>(); });
   m.def("to_torch", [] { return make<nb::pytorch>(); });

@@ -252,6 +252,36 @@ def add_arguments(calls: Calls, libraries: Libraries, arrays: dict[str, Any]) ->
     calls.add(f"{takes} ndarray", "def_fast refuses a dtype", ours.fast, wrong, fails=True)
 
 
+def add_choices(calls: Calls, libraries: Libraries) -> None:
+    """A function of three dtypes, given the second one."""
+    if (ours := extension(calls)) is None:
+        return
+    x = np.zeros((2, 3))
+    arrays = {"ndarray": x, "Tensor": dlbridge.from_dlpack(x)}
+    if libraries.torch is not None:
+        arrays["torch"] = libraries.torch.from_numpy(x)
+    for name, array in arrays.items():
+        group = "a function of several dtypes"
+        calls.add(group, f"def any_of({name})", ours.choice, array)
+        calls.add(group, f"def any_tensor({name})", ours.any_tensor, array)
+        if libraries.nanobind is not None:
+            calls.add(group, f"nanobind dispatch({name})", libraries.nanobind.choice, array)
+
+
+def add_vectorized(calls: Calls) -> None:
+    """A function of two numbers, given arrays of 1 to 10^6 of them, or numbers."""
+    if (ours := extension(calls, "vectorized_dlbridge")) is None:
+        return
+    given: dict[str, tuple[Any, Any]] = {"two numbers": (3.0, 2.0)}
+    for size in (10**i for i in range(7)):
+        x = np.linspace(0, 1, size)
+        given[f"two arrays of {size:,}"] = x, x[::-1].copy()
+        given[f"array of {size:,}, number"] = x, 2.0
+    for name, operands in given.items():
+        for how, function in (("dlbridge", ours.product), ("py", ours.py_product)):
+            calls.add("vectorised functions", f"{how}::vectorize({name})", function, *operands)
+
+
 def add_returns(calls: Calls, libraries: Libraries, arrays: dict[str, Any]) -> None:
     """Functions that return memory of C++ as an array of the caller's library, and the fastest
     constructors of these libraries."""
@@ -306,6 +336,8 @@ def all_calls() -> tuple[Calls, Libraries]:
     add_copies(calls)
     add_exports(calls, arrays)
     add_arguments(calls, libraries, arrays)
+    add_choices(calls, libraries)
+    add_vectorized(calls)
     add_returns(calls, libraries, arrays)
     add_compiled(calls, arrays)
     add_sizes(calls)

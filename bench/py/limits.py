@@ -91,6 +91,12 @@ ARGUMENTS = (
     Limit("caster-nanobind", "caster(Tensor)", "nanobind ndarray(Tensor)", 0.72),
     Limit("caster3-tvm_ffi", "caster(Tensor x3)", "tvm_ffi nop(Tensor x3)", 0.45),
 )
+CHOICES = (
+    Limit("choice-ndarray", "def any_of(ndarray)", "nanobind dispatch(ndarray)", 1.00, gate=True),
+    Limit("choice-torch", "def any_of(torch)", "nanobind dispatch(torch)", 1.00, gate=True),
+    Limit("choice-Tensor", "def any_of(Tensor)", "nanobind dispatch(Tensor)", 1.00, gate=True),
+    Limit("choice-any_tensor", "def any_of(ndarray)", "def any_tensor(ndarray)", None),
+)
 RETURNS = (
     Limit("return-numpy", "def_fast returns to numpy", ("np.empty", "np.frombuffer"), 1.00, gate=True),
     Limit("return-torch", "def_fast returns to torch", ("torch.empty", "torch.from_numpy", "torch.frombuffer"), 1.00),
@@ -143,6 +149,18 @@ INSTRUCTIONS = (
 # fmt: on
 
 
+def of_vectorized() -> tuple[Limit, ...]:
+    """A function of two numbers. With 10^6 of them the time is that of memory."""
+    names = ["two numbers"]
+    names += [f"two arrays of {10**i:,}" for i in range(7)]
+    names += [f"array of {10**i:,}, number" for i in range(7)]
+    return tuple(
+        Limit(f"vectorize-{name}", f"dlbridge::vectorize({name})", f"py::vectorize({name})",
+              1.20 if "1,000,000" in name else 1.00, gate=True)
+        for name in names
+    )  # fmt: skip
+
+
 # Functions that do not read their tensor: in compiled mode g++ does not see that no other function
 # reads it, and writes its view, in 21 instructions of a call.
 UNREAD = ("def_fast(Tensor)", "def_fast(Tensor x3)", "def_fast(ndarray x3)", "def_fast(bare C x3)",
@@ -168,6 +186,8 @@ LIMITS = (
     *CONSUMERS,
     *COPIES,
     *ARGUMENTS,
+    *CHOICES,
+    *of_vectorized(),
     *RETURNS,
     *GROWTH,
     *START,

@@ -1,4 +1,5 @@
-// any_tensor, visit: own a tensor of any dtype, and select its element type at run time.
+// any_tensor, any_of, visit: a tensor of any dtype, or of one of several, and the selection of its
+// element type at run time.
 // layer: arrays
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -61,6 +62,58 @@ using arithmetic_types =
     types<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
           std::uint32_t, std::uint64_t, float, double>;
 
+/// A view of a tensor that has one of several element types, which visit selects. As a parameter it
+/// refuses other dtypes, as the signature states.
+/// @tparam List The element types, as types<...>: all T const, or all T for writable memory.
+/// @tparam More The shape and the constraints, as of tensor_span, without converted.
+/// @par Lifetime
+/// Valid as long as the tensor of the view.
+template <class List, class... More>
+class any_of;
+template <class First, class... Rest, class... More>
+class any_of<types<First, Rest...>, More...> {
+ public:
+  /// The requirement that this type checks.
+  static constexpr requirement required() noexcept;
+
+  /// @throws error as check_view, with every broken rule in one message.
+  explicit any_of(tensor_view const& view)
+      : any_of((require_view(view, required()), trust(view))) {}
+  any_of(managed_tensor const&&) = delete;  // dangles: keep it in a variable
+  /// Without checks. @pre The view meets required().
+  static any_of trust(tensor_view const& view) noexcept { return any_of(span::trust(view)); }
+
+  dlbridge::dtype dtype() const noexcept { return view_.dtype(); }
+  /// The view for other functions. Of const elements it is read-only.
+  tensor_view view() const noexcept { return view_; }
+  operator tensor_view() const noexcept { return view_; }
+
+ private:
+  using span = tensor_span<First, More...>;
+  explicit any_of(span const& checked) noexcept : view_(checked.view()) {}
+
+  tensor_view view_;
+};
+/// The owner of such a tensor, which a function may also keep, or return. Move-only.
+template <class List, class... More>
+class any_tensor_of : public any_of<List, More...> {
+ public:
+  /// @throws error null_data (the owner is empty), or as any_of. The tensor is then freed.
+  explicit any_tensor_of(managed_tensor owned)
+      : any_of<List, More...>(detail::require_owner(owned).view()), owned_(std::move(owned)) {}
+
+  /// Releases the tensor without freeing it.
+  [[nodiscard]] managed_tensor release() && noexcept { return std::move(owned_); }
+
+ private:
+  managed_tensor owned_;
+};
+
+namespace detail {
+template <class Access, class Visitor, class First, class... Rest>
+decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<First, Rest...> list);
+}  // namespace detail
+
 /// Calls a function with a typed view of a tensor whose element type is known at run time only.
 ///
 /// @tparam List The element types to support, as types<...>.
@@ -81,10 +134,12 @@ decltype(auto) visit(any_tensor const& tensor, Visitor&& visitor);
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(any_tensor& tensor, Visitor&& visitor);
 
-namespace detail {
-template <class Access, class Visitor, class First, class... Rest>
-decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<First, Rest...> list);
-}  // namespace detail
+/// The same for an any_of, with its element types, shape and constraints.
+template <class... T, class... More, class Visitor>
+decltype(auto) visit(any_of<types<T...>, More...> const& tensor, Visitor&& visitor) {
+  return detail::visit_types<any_of<types<T...>, More...>>(tensor.view(), visitor, types<T...>());
+}
+
 DLBRIDGE_END_NAMESPACE
 
 #include <dlbridge/any_tensor.inl>

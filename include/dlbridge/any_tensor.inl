@@ -9,9 +9,20 @@ namespace detail {
 [[noreturn]] DLBRIDGE_COLD void raise_unlisted(tensor_view const& view, dtype const* listed,
                                                std::size_t count);
 
-// The argument of a visitor: Access is void for writable elements, void const for read-only ones.
+// The argument of a visitor: Access is void for writable elements, void const for read-only ones,
+// or an any_of.
 template <class Access, class T>
-using visited_span = tensor_span<std::conditional_t<std::is_const_v<Access>, T const, T>>;
+struct visited {
+  using span = tensor_span<std::conditional_t<std::is_const_v<Access>, T const, T>>;
+  static span of(tensor_view const& view) { return span(view); }
+};
+template <class List, class... More, class T>
+struct visited<any_of<List, More...>, T> {
+  using span = tensor_span<T, More...>;
+  static span of(tensor_view const& view) noexcept { return span::trust(view); }
+};
+template <class Access, class T>
+using visited_span = typename visited<Access, T>::span;
 
 // Calls the visitor. The list contains the dtype of the view, so the last type is not compared.
 template <class Access, class Visitor, class First, class... Rest>
@@ -21,7 +32,7 @@ decltype(auto) call_visitor(tensor_view const& view, Visitor& visitor, types<Fir
       return call_visitor<Access>(view, visitor, types<Rest...>{});
     }
   }
-  return visitor(visited_span<Access, First>(view));
+  return visitor(visited<Access, First>::of(view));
 }
 
 template <class Access, class Visitor, class First, class... Rest>
@@ -55,7 +66,25 @@ decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<Firs
     }
   }
 }
+
+// In memory, as the requirement of an any_of points to them.
+template <class... T>
+DLBRIDGE_LOCAL inline constexpr dtype dtypes_of[] = {dtype_of<T>()..., dtype()};
 }  // namespace detail
+
+template <class First, class... Rest, class... More>
+constexpr requirement any_of<types<First, Rest...>, More...>::required() noexcept {
+  static_assert(((std::is_const_v<First> == std::is_const_v<Rest>) && ...),
+                "dlbridge: the element types of any_of are all T const, or all T");
+  static_assert(!(std::is_same_v<More, converted> || ...),
+                "dlbridge: any_of converts nothing. Write convert<T> for one element type");
+  requirement need = span::required();
+  need.alignment = 1;  // besides that of the dtype
+  (detail::apply(need, More{}), ...);
+  need.others = detail::dtypes_of<Rest...>;
+  need.other_count = sizeof...(Rest);
+  return need;
+}
 
 template <class List, class Visitor>
 decltype(auto) visit(tensor_view const& view, Visitor&& visitor) {

@@ -25,6 +25,21 @@ DLBRIDGE_INLINE bool are_same(dtype type, dtype wanted) noexcept {
   return std::memcmp(&type, &fields, sizeof(type)) == 0;
 }
 
+DLBRIDGE_INLINE bool has_other_type(dtype type, requirement const& need) noexcept {
+  bool found = false;
+  for (std::size_t i = 0; i < need.other_count; ++i) {
+    found = found || are_same(type, need.others[i]);
+  }
+  return found;
+}
+
+// The required alignment: where several dtypes are accepted, also that of the numbers.
+DLBRIDGE_INLINE std::size_t alignment_for(dtype type, requirement const& need) noexcept {
+  std::size_t const bytes =
+      need.other_count == 0 ? 1 : (is_complex(type) ? type.bits / 16 : type.bits / 8);
+  return bytes > need.alignment ? bytes : need.alignment;
+}
+
 DLBRIDGE_INLINE bool has_layout(int rank, std::int64_t const* shape, std::int64_t const* strides,
                                 layout order) noexcept {
   switch (order) {
@@ -75,24 +90,27 @@ DLBRIDGE_INLINE bool has_alignment(tensor_view const& view, std::size_t alignmen
 }  // namespace detail
 
 bool meets(tensor_view const& view, requirement const& need) noexcept {
-  return (need.any_type() || detail::are_same(view.dtype(), need.type)) &&
+  return (need.any_type() || detail::are_same(view.dtype(), need.type) ||
+          detail::has_other_type(view.dtype(), need)) &&
          (need.rank == requirement::any_rank || need.rank == view.rank()) &&
          detail::has_extents(view, need) && need.where.accepts(view.device()) &&
          detail::has_required_layout(view, need) && (!need.writable || !view.read_only()) &&
-         detail::has_alignment(view, need.alignment);
+         detail::has_alignment(view, detail::alignment_for(view.dtype(), need));
 }
 
 namespace detail {
 bool fits_fast_path(DLTensor const& t, requirement const& need) noexcept {
   bool const plain =
-      t.dtype.code == need.type.code && t.dtype.bits == need.type.bits &&
-      t.dtype.lanes == need.type.lanes && t.device.device_type == kDLCPU &&
-      need.where.accepts(device(t.device)) &&
+      ((t.dtype.code == need.type.code && t.dtype.bits == need.type.bits &&
+        t.dtype.lanes == need.type.lanes) ||
+       has_other_type(dtype(t.dtype), need)) &&
+      t.device.device_type == kDLCPU && need.where.accepts(device(t.device)) &&
       (need.rank == requirement::any_rank || t.ndim == need.rank) &&
       (need.order == layout::row_major
            ? is_ordinary_memory<true>(t)
            : is_ordinary_memory(t) && has_layout(t.ndim, t.shape, t.strides, need.order)) &&
-      t.byte_offset == 0 && (reinterpret_cast<std::uintptr_t>(t.data) & (need.alignment - 1)) == 0;
+      t.byte_offset == 0 &&
+      (reinterpret_cast<std::uintptr_t>(t.data) & (alignment_for(dtype(t.dtype), need) - 1)) == 0;
   return plain && has_extents(t.ndim, t.shape, need);
 }
 }  // namespace detail

@@ -36,7 +36,8 @@ DLBRIDGE_NOINLINE DLBRIDGE_API report explain_mismatch(tensor_view const& view,
   };
   append_requirement(r.expected, need, need.extents != nullptr);
   append_name(r.got, view);
-  rule(need.any_type() || need.type == view.dtype(), errc::dtype_mismatch);
+  rule(need.any_type() || need.type == view.dtype() || has_other_type(view.dtype(), need),
+       errc::dtype_mismatch);
   rule(need.rank == requirement::any_rank || need.rank == view.rank(), errc::rank_mismatch);
   rule(has_extents(view, need), errc::extent_mismatch);
   rule(need.where.accepts(view.device()), errc::device_mismatch);
@@ -53,9 +54,10 @@ DLBRIDGE_NOINLINE DLBRIDGE_API report explain_mismatch(tensor_view const& view,
     r.got.append(is_copied ? ", a read-only copy by its producer" : ", read-only");
     r.advice = is_copied ? "Pass an array that is exported without a copy" : "Pass a writable copy";
   }
-  if (rule(has_alignment(view, need.alignment), errc::misaligned)) {
+  std::size_t const alignment = alignment_for(view.dtype(), need);
+  if (rule(has_alignment(view, alignment), errc::misaligned)) {
     if (need.alignment <= max_unstated_alignment) {
-      append_alignment(r.expected, need.alignment);
+      append_alignment(r.expected, alignment);
     }
     std::uint64_t const position = position_of(view);
     append_alignment(r.got, position & (0 - position));

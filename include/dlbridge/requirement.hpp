@@ -54,7 +54,7 @@ struct device_filter {
 /// can access.
 ///
 /// @par Lifetime
-/// The requirement points to the extents, which must outlive it.
+/// The requirement points to the extents and to the other dtypes, which must outlive it.
 struct requirement {
   static constexpr std::int32_t any_rank = -1;
 
@@ -66,6 +66,8 @@ struct requirement {
   bool writable = false;                  ///< Whether the memory must be writable.
   bool converts = false;                  ///< For messages: a copy is made of other real dtypes.
   std::size_t alignment = 1;              ///< Of the first element, in bytes; a power of two.
+  dtype const* others = nullptr;          ///< Further dtypes that are accepted besides type.
+  std::size_t other_count = 0;            ///< The number of these dtypes.
 
   /// Whether any dtype is accepted.
   constexpr bool any_type() const noexcept { return type.lanes == 0; }

@@ -89,6 +89,10 @@ constexpr Text& append_requirement(Text& text, requirement const& need, bool has
   } else {
     append_name(text, need.type);
   }
+  for (std::size_t i = 0; i < need.other_count; ++i) {
+    append_name(text.append(i + 1 < need.other_count ? ", " : " or "), need.others[i]);
+  }
+  text.append(need.other_count > 0 ? " " : "");
   detail::append_required_extents(text, need, has_extents);
   detail::append_filter(text, need.where);
   constexpr char const* orders[] = {"", ", row-major", ", column-major", ", compact"};

@@ -32,6 +32,7 @@ void add_sum(binder& functions, char const* name) {
 void add_constraints(py::module_& m) {
   binder functions(m);
   add<tensor_span<std::int64_t const>>(functions, "int64");
+  add<dlbridge::any_of<dlbridge::types<float const, double const>>>(functions, "float_or_double");
   add<tensor_span<float const, shape<>>>(functions, "rank_0");
   add<tensor_span<float const, shape<dynamic_extent, dynamic_extent>>>(functions, "rank_2");
   add<tensor_span<std::uint8_t const, shape<dynamic_extent, dynamic_extent, 3>>>(functions, "rgb");

@@ -2,6 +2,7 @@
 // The module `moved_pybind11`: the same functions with py::array_t and with dlbridge, as
 // docs/from_array_t.md shows them. tests/python/test_moved_extensions.py compares them.
 #include <dlbridge/pybind11.hpp>
+#include <dlbridge/python/call/vectorize.hpp>
 
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
@@ -133,23 +134,6 @@ auto identity(std::int64_t n) {
 }
 // [/created]
 
-// [vectorized]
-using operand = dlbridge::or_other<dlbridge::convert<double>>;  // of any rank; or a number
-using rows = dlbridge::tensor<double, dlbridge::dynamic_rank, dlbridge::row_major>;
-
-auto hypotenuse(operand const& x, operand const& y) {
-  dlbridge::dims const extents = dlbridge::broadcast_extents(x, y);
-  auto const xs = dlbridge::broadcast_to<double>(x, extents);
-  auto const ys = dlbridge::broadcast_to<double>(y, extents);
-  rows out(dlbridge::copy_of(xs.view()));
-  rows const other(dlbridge::copy_of(ys.view()));
-  for (std::int64_t i = 0; i < out.count(); ++i) {
-    out.data()[i] = std::hypot(out.data()[i], other.data()[i]);
-  }
-  return out;
-}
-// [/vectorized]
-
 // [split]
 using part = dlbridge::tensor_span<double const, matrix>;
 
@@ -179,9 +163,12 @@ void add_functions(py::module_& m) {
   dlbridge::def(m, "add_to", add_to, py::arg("out"), py::arg("x"));
   dlbridge::def(m, "total", total, py::arg("x"), py::arg("weights") = py::none());
   dlbridge::def(m, "identity", identity, py::arg("n"), dlbridge::returns{dlbridge::library::numpy});
-  dlbridge::def(m, "hypotenuse", hypotenuse, py::arg("x"), py::arg("y"));
   dlbridge::def(m, "sums", sums, py::arg("all"), dlbridge::returns{dlbridge::library::numpy});
   // [/bound]
+  // [vectorized]
+  auto const hypotenuse = [](double x, double y) { return std::hypot(x, y); };
+  dlbridge::def(m, "hypotenuse", dlbridge::vectorize(hypotenuse), py::arg("x"), py::arg("y"));
+  // [/vectorized]
 }
 }  // namespace after
 

@@ -2,6 +2,7 @@
 // The submodule `fast`: functions of the table of signatures by def_fast.
 #include "signatures_arrays.hpp"
 #include "signatures_buffers.hpp"
+#include "signatures_choices.hpp"
 #include "signatures_containers.hpp"
 #include "signatures_numbers.hpp"
 #include "signatures_parts.hpp"
@@ -27,4 +28,5 @@ void add_fast(py::module_& m) {
   signatures::add_arrays(fast_binder{fast});
   signatures::add_buffers(fast_binder{fast});
   signatures::add_numbers(fast_binder{fast});
+  signatures::add_choices(fast_binder{fast});
 }

@@ -19,7 +19,9 @@ struct binder {
 
 }  // namespace signatures
 
+void add_choices(py::module_& m);
 void add_containers(py::module_& m);
 void add_types(py::module_& m);
 void add_others(py::module_& m);
+void add_vectorized(py::module_& m);
 void add_fast(py::module_& m);

@@ -109,8 +109,8 @@ ONE = [
     "span_to_read", "span_to_write", "owned", "owned_to_write", "argument", "any_tensor",
     "managed_tensor", "optional_span_to_read", "optional_span_to_write", "optional_owned",
     "optional_argument", "optional_any_tensor", "sum", "complex_sum", "same", "optional_same",
-    "doubled", "int64", "rank_0", "rank_2", "rgb", "fixed", "writable", "row_major", "compact",
-    "column_major", "on_cuda", "anywhere", "aligned_64", "all",
+    "doubled", "int64", "float_or_double", "rank_0", "rank_2", "rgb", "fixed", "writable",
+    "row_major", "compact", "column_major", "on_cuda", "anywhere", "aligned_64", "all",
 ]  # fmt: skip
 SEVERAL = ["totals", "totals_of_nested", "totals_of_tuple", "totals_after", "kind_of"]
 

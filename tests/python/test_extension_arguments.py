@@ -27,6 +27,8 @@ KINDS = [*TO_READ, *TO_WRITE]
 ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("int64", {"dtype": (0, 64, 1)}),
     ("int64", {"dtype": (0, 64, 1), "shape": (), "flags": 1}),
+    ("float_or_double", {"shape": (2, 3), "byte_offset": 4}),
+    ("float_or_double", {"dtype": (2, 64, 1), "shape": (3,), "flags": 1}),
     ("rank_0", {"shape": ()}),
     ("rank_2", {"shape": (2, 3), "strides": (1, 2)}),
     ("rank_2", {"shape": (2, 3), "strides": (-3, 0), "byte_offset": 24}),

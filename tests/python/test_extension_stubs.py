@@ -22,6 +22,9 @@ SIGNATURES: list[tuple[str, str]] = [
     ("by_fast.pyi",
      'def rgb(x: typing.Annotated[dlbridge.typing.SupportsDLPack, "uint8[*, *, 3] on cpu"]) '
      "-> int:"),
+    ("by_def.pyi",
+     "def float_or_double(x: typing.Annotated[dlbridge.typing.SupportsDLPack, "
+     '"float32 or float64 [...] on cpu"]) -> int:'),
     ("by_def.pyi", f"def doubled(x: {VECTOR.format('')}) -> typing.Any:"),
     ("by_library.pyi", f"def optional_owned(x: {VECTOR.format('')} | None) -> int:"),
     ("fast.pyi",

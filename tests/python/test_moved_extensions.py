@@ -96,7 +96,7 @@ def test_vectorize(x: Any, y: Any) -> None:
     extension = module("moved_pybind11")
     expected = extension.before.hypotenuse(x, y)
     result = extension.after.hypotenuse(x, y)
-    assert type(result) is np.ndarray and result.shape == np.shape(expected)
+    assert type(result) is type(expected) and np.shape(result) == np.shape(expected)
     np.testing.assert_array_equal(result, expected)
 
 

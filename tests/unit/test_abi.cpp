@@ -120,7 +120,7 @@ static_assert(is_laid_out<dlbridge::dtype, 4, 2> && is_laid_out<dlbridge::device
 static_assert(is_laid_out<dlbridge::version, 8, 4> && is_laid_out<dlbridge::device_filter, 8, 4>);
 static_assert(is_laid_out<dlbridge::stream_ref, 24> && is_laid_out<dlbridge::kept_stream, 32>);
 static_assert(is_laid_out<dlbridge::stream_request, 32> && is_laid_out<dlbridge::report, 504>);
-static_assert(is_laid_out<dlbridge::error, 1160> && is_laid_out<dlbridge::requirement, 40>);
+static_assert(is_laid_out<dlbridge::error, 1160> && is_laid_out<dlbridge::requirement, 56>);
 static_assert(is_laid_out<dlbridge::tensor_view, 56> && is_laid_out<dlbridge::managed_tensor, 8>);
 static_assert(is_laid_out<dlbridge::tensor_span<float>, 56> &&
               is_laid_out<dlbridge::tensor_span<float, matrix>, 72>);

@@ -170,4 +170,78 @@ TEST_F(Visit, CallsAMoveOnlyVisitorOnce) {
   EXPECT_EQ(dlbridge::visit(view(), std::move(visitor)), 2);
 }
 
+using list = dlbridge::types<float const, double const, std::complex<float> const>;
+using choice = dlbridge::any_of<list, matrix, dlbridge::row_major>;
+using kept_choice = dlbridge::any_tensor_of<list, matrix, dlbridge::row_major>;
+
+static_assert(std::is_nothrow_copy_constructible_v<choice>);
+static_assert(!std::is_copy_constructible_v<kept_choice>);
+static_assert(std::is_nothrow_move_constructible_v<kept_choice>);
+static_assert(!std::is_constructible_v<choice, managed_tensor>);
+static_assert(!std::is_convertible_v<managed_tensor, kept_choice>);
+
+struct AnyOf : AnyTensor {};
+
+TEST_F(AnyOf, VisitPassesASpanOfTheType) {
+  for (dtype const each : {dtype(kDLFloat, 32), dtype(kDLFloat, 64), dtype(kDLComplex, 64)}) {
+    t.dtype = each.abi();
+    choice const x(view());
+    EXPECT_EQ(x.dtype(), each);
+    EXPECT_EQ(dlbridge::visit(x, type_of), each);
+    dlbridge::visit(x, [this](auto span) {
+      using span_type = decltype(span);
+      using element = typename span_type::element_type;
+      static_assert(
+          std::is_same_v<span_type, dlbridge::tensor_span<element, matrix, dlbridge::row_major>>);
+      EXPECT_EQ(span.data(), t.data);
+    });
+    EXPECT_TRUE(x.view().read_only());
+  }
+}
+
+TEST_F(AnyOf, RefusesOtherTypesAndNamesTheList) {
+  t.dtype = {kDLFloat, 16, 1};
+  EXPECT_EQ(refusal_of([&] { return choice(view()); }),
+            "dtype_mismatch: expected float32, float64 or complex64 [*, *] on cpu, row-major; got "
+            "float16[2, 3] on cpu: dtype differs");
+  t.dtype = {kDLFloat, 64, 1};
+  set_layout({2, 3}, {1, 2});
+  EXPECT_EQ(refusal_of([&] { return choice(view()); }),
+            "layout_mismatch: expected float32, float64 or complex64 [*, *] on cpu, row-major; got "
+            "float64[2, 3] on cpu with strides [1, 2]: layout differs. Pass a copy in that layout");
+}
+
+TEST_F(AnyOf, RequiresTheAlignmentOfTheTypeThatCame) {
+  t.data = static_cast<char*>(t.data) + 4;
+  set_layout({1, 2});
+  EXPECT_EQ(dlbridge::visit(choice(view()), type_of), dtype(kDLFloat, 32));
+  t.dtype = {kDLComplex, 64, 1};
+  EXPECT_EQ(dlbridge::visit(choice(view()), type_of), dtype(kDLComplex, 64));
+  t.dtype = {kDLFloat, 64, 1};
+  EXPECT_NE(refusal_of([&] { return choice(view()); }).find("aligned to 8 bytes; got"),
+            std::string::npos);
+}
+
+TEST_F(AnyOf, WritesWhereNoTypeIsConst) {
+  using writable = dlbridge::any_of<dlbridge::types<double, float>>;
+  dlbridge::visit(writable(view()), [](auto span) { span.data()[5] = 50; });
+  EXPECT_EQ(foreign->data[5], 50);
+  raw->flags = dlbridge::flag_read_only;
+  EXPECT_EQ(refusal_of([&] { return writable(view()); }),
+            "read_only: expected float64 or float32 [...] on cpu, writable; got float32[2, 3] on "
+            "cpu, read-only: writability differs. Pass a writable copy");
+}
+
+TEST_F(AnyOf, AnOwnerFreesItsTensor) {
+  {
+    kept_choice x(managed_tensor::adopt(raw));
+    kept_choice const moved(std::move(x));
+    EXPECT_EQ(dlbridge::visit(moved, type_of), dtype(kDLFloat, 32));
+    EXPECT_EQ(deleted(), 0);
+  }
+  EXPECT_EQ(deleted(), 1);
+  EXPECT_EQ(refusal_of([] { return kept_choice(managed_tensor()); }),
+            "null_data: tensor without data: expected an owner of a tensor; got an empty one");
+}
+
 }  // namespace

@@ -28,6 +28,7 @@
 #include <dlbridge/python/call/origin.ipp>
 #include <dlbridge/python/call/parameter.ipp>
 #include <dlbridge/python/call/returns.ipp>
+#include <dlbridge/python/call/vectorize.ipp>
 #include <dlbridge/python/capsule.ipp>
 #include <dlbridge/python/detail/device_operations.ipp>
 #include <dlbridge/python/detail/formats.ipp>

@@ -66,7 +66,8 @@ PyObject* first_in(Other&) noexcept {
   return nullptr;
 }
 
-/// @return the first tensor among the arguments of a call and their elements, borrowed, or null
+/// @return the first tensor among the arguments of a call and their elements, borrowed; without
+/// one, the first number, list or buffer in place of a tensor, or null
 template <class... Arguments>
 PyObject* first_tensor_in(std::tuple<Arguments...>& arguments) noexcept;
 }  // namespace detail

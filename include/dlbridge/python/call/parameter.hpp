@@ -87,6 +87,22 @@ struct parameter<tensor_span<T, Shape, Constraints...>>
     return type::trust(from.tensor(), from.flags());
   }
 };
+template <class First, class... Rest, class... More>
+struct parameter<any_of<types<First, Rest...>, More...>> : parameter<tensor_span<First, More...>> {
+  using type = any_of<types<First, Rest...>, More...>;
+  static constexpr requirement required() noexcept { return type::required(); }
+  static type make(imported_tensor& from, PyObject*) noexcept {
+    return type::trust(tensor_view(from.tensor(), from.flags()));
+  }
+};
+template <class List, class... More>
+struct parameter<any_tensor_of<List, More...>> : detail::owning_parameter {
+  using type = any_tensor_of<List, More...>;
+  static constexpr requirement required() noexcept { return type::required(); }
+  static type make(imported_tensor& from, PyObject* object) {
+    return type(from.take_to_keep(object));
+  }
+};
 template <class T, class Shape, class... Constraints>
 struct parameter<tensor<T, Shape, Constraints...>>
     : detail::typed_parameter<tensor<T, Shape, Constraints...>, T, Shape, Constraints...> {

@@ -21,6 +21,14 @@ template <class T, class Shape, class... Constraints>
 struct type_caster<std::optional<dlbridge::tensor_span<T, Shape, Constraints...>>>
     : dlbridge::python::on_nanobind::tensor_caster<
           std::optional<dlbridge::tensor_span<T, Shape, Constraints...>>> {};
+template <class List, class... More>
+struct type_caster<std::optional<dlbridge::any_of<List, More...>>>
+    : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::any_of<List, More...>>> {
+};
+template <class List, class... More>
+struct type_caster<std::optional<dlbridge::any_tensor_of<List, More...>>>
+    : dlbridge::python::on_nanobind::tensor_caster<
+          std::optional<dlbridge::any_tensor_of<List, More...>>> {};
 template <class T, class Shape, class... Constraints>
 struct type_caster<std::optional<dlbridge::tensor<T, Shape, Constraints...>>>
     : dlbridge::python::on_nanobind::tensor_caster<

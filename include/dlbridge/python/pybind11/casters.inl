@@ -27,6 +27,20 @@ class type_caster<std::optional<dlbridge::tensor_span<T, Shape, Constraints...>>
  public:
   type_caster() noexcept {}
 };
+template <class List, class... More>
+class type_caster<std::optional<dlbridge::any_of<List, More...>>>
+    : public dlbridge::python::on_pybind11::tensor_caster<
+          std::optional<dlbridge::any_of<List, More...>>> {
+ public:
+  type_caster() noexcept {}
+};
+template <class List, class... More>
+class type_caster<std::optional<dlbridge::any_tensor_of<List, More...>>>
+    : public dlbridge::python::on_pybind11::tensor_caster<
+          std::optional<dlbridge::any_tensor_of<List, More...>>> {
+ public:
+  type_caster() noexcept {}
+};
 template <class T, class Shape, class... Constraints>
 class type_caster<std::optional<dlbridge::tensor<T, Shape, Constraints...>>>
     : public dlbridge::python::on_pybind11::tensor_caster<

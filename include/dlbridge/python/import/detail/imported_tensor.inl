@@ -64,7 +64,9 @@ bool imported_tensor::try_borrow_fast(PyObject* object, requirement const& need)
     suppress_exception();                           // import_object calls __dlpack__
     return false;
   }
-  return !is_complex(need.type) && copy_dims() && dlbridge::detail::fits_fast_path(tensor_, need) &&
+  bool const is_taken =
+      need.other_count == 0 ? !is_complex(need.type) : !is_complex(dtype(tensor_.dtype));
+  return is_taken && copy_dims() && dlbridge::detail::fits_fast_path(tensor_, need) &&
          detail::holds_its_values(tensor_, object, is_tested, detail::import_path::protocol);
 }
 
