@@ -18,6 +18,7 @@ PYBIND11_MODULE(signatures_pybind11, m, py::mod_gil_not_used()) {
   add_containers(m);
   add_types(m);
   add_others(m);
+  add_values(m);
 #if !defined(WITH_NANOBIND)
   add_fast(m);
 #endif

@@ -22,4 +22,5 @@ struct binder {
 void add_containers(py::module_& m);
 void add_types(py::module_& m);
 void add_others(py::module_& m);
+void add_values(py::module_& m);
 void add_fast(py::module_& m);

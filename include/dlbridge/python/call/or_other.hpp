@@ -22,7 +22,7 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 /// A tag of or_other: a Python number, and lists, tuples and ranges of numbers at any depth. Their
 /// values are copied to a new tensor with the dtype of the parameter. For elements `T const`, of
-/// bool, an integer, float or double.
+/// bool, an integer, float, double, or a complex number of these.
 struct numbers {};
 /// A tag of or_other: an object with the buffer protocol: bytes, bytearray, memoryview,
 /// array.array, mmap.mmap, an array of ctypes. The memory is not copied; that of bytes is
@@ -55,9 +55,10 @@ struct other_kind;
 
 template <class P>
 struct other_kind<P, numbers> {
-  static constexpr bool fits =
-      std::is_const_v<typename element_of<P>::type> && is_scalar<number_of<P>>;
-  static constexpr char const* type = " | dlbridge.typing.Numbers";
+  static constexpr bool fits = std::is_const_v<typename element_of<P>::type> &&
+                               (is_scalar<number_of<P>> || has_parts<number_of<P>>);
+  static constexpr char const* type =
+      has_parts<number_of<P>> ? " | dlbridge.typing.ComplexNumbers" : " | dlbridge.typing.Numbers";
   static constexpr char const* text = ", a number, a list of numbers";
   static constexpr char const* last_text = ", a number, or a list of numbers";
 
