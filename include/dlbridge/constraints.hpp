@@ -51,8 +51,7 @@ struct aligned {
 /// states which dtypes are converted. The constructors of tensor and tensor_span convert nothing;
 /// converted_copy_of does so in C++.
 struct converted {};
-/// The same by value, as converts_by_value states: each element keeps its value, and a tensor with
-/// one that would change is refused.
+/// The same for converts_by_value: a tensor with an element that would change is refused.
 struct by_value {};
 
 namespace detail {

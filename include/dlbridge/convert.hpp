@@ -28,9 +28,8 @@ managed_tensor convert_tensor(tensor_view const& source, requirement const& need
 /// Copies a tensor of numbers to new host memory, with its elements converted to T.
 ///
 /// A float receives every real dtype, rounded to the nearest number; above its largest number is
-/// infinity, or NaN in a format without infinity. An integer receives bool, and the integers of
-/// which it has every value. No other conversion loses a value, as converts_to states. By value,
-/// T receives the dtypes of converts_by_value, and each element keeps its value.
+/// infinity, or NaN in a format without infinity. No other conversion loses a value, as converts_to
+/// states. By value, each element keeps its value, as converts_by_value states.
 ///
 /// @tparam T The element type of the copy.
 /// @tparam Rule converted or by_value.

@@ -12,7 +12,6 @@
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>
-#include <dlbridge/python/call/row_major_of.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/capsule.hpp>
 #include <dlbridge/python/devices.hpp>

@@ -31,8 +31,8 @@ constexpr bool is_real(dtype t) noexcept {
 }
 
 /// Whether converted_copy_of and converted parameters convert a dtype to another one: a float
-/// receives every real dtype, and a complex number every real and complex one, rounded to the
-/// nearest number; an integer receives bool and the integers whose values it all has.
+/// receives every real dtype, a complex number also complex ones, rounded to the nearest number; an
+/// integer receives bool and the integers whose values it all has.
 constexpr bool converts_to(dtype from, dtype to) noexcept {
   if (detail::is_complex_pair(to)) {
     return is_real(from) || detail::is_complex_pair(from);

@@ -1,4 +1,5 @@
-// or_other<P>: a tensor parameter that also accepts numbers, lists of numbers and Python buffers.
+// or_other<P>, row_major_of<P>: tensor parameters that also accept numbers, lists of numbers and
+// Python buffers; and tensors in other layouts.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -114,6 +115,23 @@ class or_other : public P {
  public:
   or_other(P parameter) noexcept(std::is_nothrow_move_constructible_v<P>)
       : P(std::move(parameter)) {}
+};
+
+/// A parameter of type P whose tensor is compact, with the last dimension fastest: one in another
+/// layout is copied to a new row-major host tensor, with flag_is_copied, if the CPU can access its
+/// memory. The function uses it as a P. What it writes to a copy is lost.
+/// @tparam P any_tensor, any_argument or managed_tensor
+/// @par Lifetime
+/// As P.
+template <class P>
+class row_major_of : public P {
+  static_assert(std::is_base_of_v<python::detail::untyped_parameter, python::parameter<P>> &&
+                    !python::parameter<P>::optional,
+                "dlbridge: row_major_of is of any_tensor, any_argument or managed_tensor. Write "
+                "convert<T, shape<...>, row_major> for one dtype");
+
+ public:
+  row_major_of(P parameter) noexcept : P(std::move(parameter)) {}
 };
 
 namespace python {

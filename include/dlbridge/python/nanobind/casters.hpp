@@ -23,7 +23,6 @@
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/parameter.hpp>
 #include <dlbridge/python/call/result.hpp>
-#include <dlbridge/python/call/row_major_of.hpp>
 #include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/nanobind/detail/private_names.hpp>
 #include <dlbridge/python/ref.hpp>
