@@ -46,11 +46,13 @@ struct aligned {
                 "dlbridge: an alignment is a power of two");
 };
 
-/// Lets a parameter of an extension function accept other dtypes. A tensor of another real dtype,
-/// layout or alignment is copied to a new host tensor, with flag_is_copied. converts_to states
-/// which dtypes are converted. The constructors of tensor and tensor_span convert nothing;
+/// Lets a parameter of an extension function accept other dtypes. A tensor of another dtype of
+/// numbers, layout or alignment is copied to a new host tensor, with flag_is_copied. converts_to
+/// states which dtypes are converted. The constructors of tensor and tensor_span convert nothing;
 /// converted_copy_of does so in C++.
 struct converted {};
+/// The same for converts_by_value: a tensor with an element that would change is refused.
+struct by_value {};
 
 namespace detail {
 template <class Shape>
@@ -105,13 +107,17 @@ constexpr bool is_alignment = false;
 template <std::size_t Bytes>
 constexpr bool is_alignment<aligned<Bytes>> = true;
 template <class Constraint>
-constexpr bool is_constraint = is_layout<Constraint> || is_device_filter<Constraint> ||
-                               is_alignment<Constraint> || std::is_same_v<Constraint, converted>;
+constexpr bool is_constraint =
+    is_layout<Constraint> || is_device_filter<Constraint> || is_alignment<Constraint> ||
+    std::is_same_v<Constraint, converted> || std::is_same_v<Constraint, by_value>;
 
 template <class... Constraints>
-constexpr bool is_converted = (std::is_same_v<Constraints, converted> || ...);
+constexpr bool is_by_value = (std::is_same_v<Constraints, by_value> || ...);
+template <class... Constraints>
+constexpr bool is_converted =
+    (std::is_same_v<Constraints, converted> || ...) || is_by_value<Constraints...>;
 
-template <class Other>  // converted, and what is no constraint
+template <class Other>  // converted, by_value, and what is no constraint
 constexpr void apply(requirement&, Other) noexcept {}
 constexpr void apply(requirement& need, row_major) noexcept { need.order = layout::row_major; }
 constexpr void apply(requirement& need, column_major) noexcept {

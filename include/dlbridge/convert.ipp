@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 
 #include <dlbridge/build.hpp>
 #include <dlbridge/check.hpp>
@@ -21,8 +24,14 @@ inline char const* conversion_advice(dtype from, dtype to) noexcept {
              : "Convert its dtype first";
 }
 
+// Whether a dtype becomes the required one: with another layout, if that is any.
+inline bool is_converted_from(dtype from, requirement const& need) noexcept {
+  return need.any_type() ||
+         (need.by_value ? converts_by_value(from, need.type) : converts_to(from, need.type));
+}
+
 DLBRIDGE_API bool is_convertible(tensor_view const& view, requirement const& need) noexcept {
-  return converts_to(view.dtype(), need.type) && is_host_accessible(view.device()) &&
+  return is_converted_from(view.dtype(), need) && is_host_accessible(view.device()) &&
          need.where.accepts(view.device()) &&
          (need.rank == requirement::any_rank || need.rank == view.rank()) &&
          has_extents(view, need);
@@ -33,7 +42,8 @@ DLBRIDGE_NOINLINE DLBRIDGE_API report explain_conversion(tensor_view const& view
   requirement rest = need;
   bool const is_on_host = is_host_accessible(view.device());
   bool const is_same = view.dtype() == need.type;
-  if (converts_to(view.dtype(), need.type) && (is_on_host || !need.where.accepts(view.device()))) {
+  bool const converts = is_converted_from(view.dtype(), need);
+  if (converts && (is_on_host || !need.where.accepts(view.device()))) {
     rest.type = view.dtype();
     rest.order = layout::strided;
     rest.alignment = 1;
@@ -42,12 +52,54 @@ DLBRIDGE_NOINLINE DLBRIDGE_API report explain_conversion(tensor_view const& view
   r.expected = bounded_text<240>();
   append_requirement(r.expected, need, need.extents != nullptr);
   if (r.has(errc::dtype_mismatch)) {
-    r.advice = converts_to(view.dtype(), need.type) ? "Convert it on its device first"
-                                                    : conversion_advice(view.dtype(), need.type);
+    r.advice =
+        converts ? "Convert it on its device first" : conversion_advice(view.dtype(), need.type);
   } else if (r.has(errc::device_mismatch) && !is_same) {
     r.advice = "Copy it to the CPU first";
   }
   return r;
+}
+
+DLBRIDGE_NOINLINE DLBRIDGE_API report explain_value(tensor_view const& view,
+                                                    requirement const& need, layout order,
+                                                    changed_value const& value) noexcept {
+  std::int64_t index[max_rank];
+  std::int64_t rest = value.position;
+  for (int i = 0; i < view.rank(); ++i) {
+    int const axis = order == layout::column_major ? i : view.rank() - 1 - i;
+    index[axis] = rest % view.extent(axis);
+    rest /= view.extent(axis);
+  }
+  report r = refusal(errc::value_mismatch, "", value.text.c_str());
+  append_requirement(r.expected, need, need.extents != nullptr);
+  if (is_integer(need.type)) {
+    std::uint64_t const most =
+        ~std::uint64_t{0} >> (64 - need.type.bits + (need.type.code == kDLInt));
+    r.expected.append(", integers from ")
+        .append(need.type.code == kDLInt ? -static_cast<std::int64_t>(most) - 1 : 0)
+        .append(" to ")
+        .append_unsigned(most);
+    r.advice = "Pass integers within these limits";
+  } else {
+    r.advice = is_boolean(need.type) ? "Pass 0 and 1, or compare it with 0 first"
+                                     : "Convert its dtype first if its values may be rounded";
+  }
+  append_extents(r.got.append(" at "), view.rank(), index);
+  append_name(r.got.append(" of "), view);
+  return r;
+}
+
+DLBRIDGE_NOINLINE DLBRIDGE_API void append_float(value_text& text, double number,
+                                                 bool is_double) noexcept {
+  char digits[32];
+  for (int count = 6; count <= 17; ++count) {  // the fewest that are read back as this number
+    std::snprintf(digits, sizeof digits, "%.*g", count, number);
+    double const read = std::strtod(digits, nullptr);
+    if (is_double ? read == number : static_cast<float>(read) == static_cast<float>(number)) {
+      break;
+    }
+  }
+  text.append(digits);
 }
 }  // namespace detail
 DLBRIDGE_END_NAMESPACE

@@ -31,6 +31,7 @@ enum class errc : std::uint8_t {
   layout_mismatch,
   read_only,
   misaligned,
+  value_mismatch,
   // The request cannot be fulfilled.
   copy_forbidden,
   bad_argument,
@@ -78,6 +79,7 @@ DLBRIDGE_LOCAL inline constexpr errc_row errc_rows[] = {
     {errc::layout_mismatch, "layout_mismatch", "layout", error_kind::mismatch},
     {errc::read_only, "read_only", "writability", error_kind::mismatch},
     {errc::misaligned, "misaligned", "alignment", error_kind::mismatch},
+    {errc::value_mismatch, "value_mismatch", "value", error_kind::mismatch},
     {errc::copy_forbidden, "copy_forbidden", "a copy is needed but forbidden",
      error_kind::copy_forbidden},
     {errc::bad_argument, "bad_argument", "bad argument", error_kind::value},

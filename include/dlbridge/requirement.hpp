@@ -64,7 +64,8 @@ struct requirement {
   layout order = layout::strided;         ///< The layout.
   device_filter where{};                  ///< The device.
   bool writable = false;                  ///< Whether the memory must be writable.
-  bool converts = false;                  ///< For messages: a copy is made of other real dtypes.
+  bool converts = false;                  ///< For messages: other dtypes or layouts are copied.
+  bool by_value = false;                  ///< For messages: the values of the copy are the same.
   std::size_t alignment = 1;              ///< Of the first element, in bytes; a power of two.
   dtype const* others = nullptr;          ///< Further dtypes that are accepted besides type.
   std::size_t other_count = 0;            ///< The number of these dtypes.

@@ -103,9 +103,13 @@ constexpr Text& append_requirement(Text& text, requirement const& need, bool has
   if (need.alignment > detail::max_unstated_alignment) {
     detail::append_alignment(text, need.alignment);
   }
-  if (need.converts && need.type.code != kDLBool) {  // no other dtype converts to bool
+  if (need.converts && (need.type.code != kDLBool || need.by_value)) {
     bool const is_integer = need.type.code == kDLInt || need.type.code == kDLUInt;
-    text.append(is_integer ? ", converted from narrower integers" : ", converted from real dtypes");
+    text.append(need.any_type()                ? ", copied from other layouts"
+                : need.by_value                ? ", converted by value"
+                : is_integer                   ? ", converted from narrower integers"
+                : need.type.code == kDLComplex ? ", converted from real and complex dtypes"
+                                               : ", converted from real dtypes");
   }
   return text;
 }

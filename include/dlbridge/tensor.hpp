@@ -47,7 +47,8 @@ constexpr bool is_widened =
 ///
 /// @tparam T The element type. T const accepts read-only memory, T refuses it.
 /// @tparam Shape shape<...> or dynamic_rank.
-/// @tparam Constraints row_major, column_major, compact, on<...>, aligned<...> or converted.
+/// @tparam Constraints row_major, column_major, compact, on<...>, aligned<...>, converted or
+///   by_value.
 ///
 /// @par Lifetime
 /// Valid as long as the tensor of the view.
@@ -57,7 +58,7 @@ class tensor_span {
   static constexpr bool is_converted = detail::is_converted<Constraints...>;
   static_assert((detail::is_constraint<Constraints> && ...),
                 "dlbridge: a constraint is row_major, column_major, compact, on<...>, on_host, "
-                "on_cuda, on_rocm, anywhere, aligned<...> or converted");
+                "on_cuda, on_rocm, anywhere, aligned<...>, converted or by_value");
   static_assert((0 + ... + int{detail::is_layout<Constraints>}) <= 1,
                 "dlbridge: a tensor has one of row_major, column_major and compact");
   static_assert((0 + ... + int{detail::is_device_filter<Constraints>}) <= 1,
@@ -65,8 +66,11 @@ class tensor_span {
   static_assert(!is_converted || std::is_const_v<T>,
                 "dlbridge: a converted tensor is T const, as what a function writes to a copy is "
                 "lost");
-  static_assert(!is_converted || (is_real(dtype_of<T>()) && dtype_of<T>() != dtype_of<bool>()),
-                "dlbridge: a tensor is converted to integers or floats");
+  static_assert(!is_converted ||
+                    (converts_to(dtype_of<T>(), dtype_of<T>()) &&
+                     (detail::is_by_value<Constraints...> || dtype_of<T>() != dtype_of<bool>())),
+                "dlbridge: a tensor is converted to integers, floats or complex numbers, and to "
+                "bool by_value");
   static_assert(!is_converted ||
                     detail::device_filter_type<Constraints...>() == device_filter::host ||
                     detail::device_filter_type<Constraints...>() == device_filter::anywhere,

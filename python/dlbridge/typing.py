@@ -8,6 +8,7 @@ from typing import (
     Any,
     Optional,
     Protocol,
+    SupportsComplex,
     SupportsFloat,
     SupportsIndex,
     Union,
@@ -27,6 +28,7 @@ else:
 __all__ = [
     "Buffer",
     "CapsuleType",
+    "ComplexNumbers",
     "DTypeLike",
     "DeviceLike",
     "Numbers",
@@ -87,6 +89,9 @@ DTypeLike = Union[str, tuple[int, int], tuple[int, int, int], Any]
 
 #: A number, and lists, tuples and ranges of numbers at any depth.
 Numbers = Union[SupportsFloat, SupportsIndex, list[Any], tuple[Any, ...], range]
+
+#: The same with complex numbers.
+ComplexNumbers = Union[SupportsComplex, Numbers]
 
 #: A stream as an integer of the protocol, or a library's stream object.
 StreamLike = Optional[Union[int, SupportsStream, Any]]

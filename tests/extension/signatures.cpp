@@ -20,6 +20,7 @@ PYBIND11_MODULE(signatures_pybind11, m, py::mod_gil_not_used()) {
   add_others(m);
   add_choices(m);
   add_vectorized(m);
+  add_values(m);
 #if !defined(WITH_NANOBIND)
   add_fast(m);
 #endif

@@ -24,4 +24,5 @@ void add_containers(py::module_& m);
 void add_types(py::module_& m);
 void add_others(py::module_& m);
 void add_vectorized(py::module_& m);
+void add_values(py::module_& m);
 void add_fast(py::module_& m);

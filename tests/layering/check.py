@@ -130,13 +130,13 @@ MAX_INTERFACE_LINES = 13_900  # of all headers in include/ together, with their 
 # The code lines that a folder and those in it may have: without comments, blank lines and lines of
 # the preprocessor. A change that needs more says what falls away for it, and raises the number.
 MAX_CODE_LINES = {
-    "": 6_860,
+    "": 7_100,
     "runtime": 2_950,
     "python": 1_815,
     "python/import": 2_350,
     "python/export": 520,
     "python/tensor": 595,
-    "python/call": 4_995,
+    "python/call": 5_055,
     "python/pybind11": 1_035,
     "python/nanobind": 1_055,
     "module": 2_400,

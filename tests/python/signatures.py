@@ -794,6 +794,33 @@ ROWS = (
         BY_DEF,
     ),
     Row(
+        "gather",
+        "argument<float, ...>(argument<float const, ...> x, "
+        "convert<std::int32_t, shape<dynamic_extent>, by_value> at)",
+        ("converted by value", "owned"),
+        (
+            Call((Array([1, 2, 3]), Array([2, 0], "int32")), Array([3, 1])),
+            Call((Array([1, 2, 3]), Array([2, 0], "uint8")), Array([3, 1])),
+            Call((Array([1, 2, 3]), Array([2, 0], "float64")), Array([3, 1])),
+            Call(
+                (Array([1, 2, 3]), Array([0, 1.5], "float64")),
+                Refusal(
+                    "gather(): argument 'at': expected int32[*] on cpu, converted by value, "
+                    "integers from -2147483648 to 2147483647; got 1.5 at [1] of float64[2] on cpu: "
+                    "value differs. Pass integers within these limits"
+                ),
+            ),
+        ),
+        BY_DEF,
+    ),
+    Row(
+        "sum_of_bytes",
+        "std::int64_t(row_major_of<any_tensor> const& x)",
+        ("any dtype", "row-major"),
+        (Call((Array([1, 2, 3], "uint8"),), 6), Call((Array([[1, 2], [3, 4]], "int32"),), 10)),
+        BY_DEF,
+    ),
+    Row(
         "add",
         "argument<float, ...>(argument<float const, shape<dynamic_extent, dynamic_extent>> x, "
         "std::variant<float, convert<float>> const& y), broadcast_to",

@@ -11,6 +11,7 @@
 
 namespace {
 
+using dlbridge::converts_by_value;
 using dlbridge::converts_to;
 using dlbridge::dtype;
 using dlbridge::is_real;
@@ -48,7 +49,7 @@ TEST(Conversion, RealDtypes) {
     EXPECT_TRUE(is_real(named(name))) << name;
   }
   for (char const* const name :
-       {"complex64", "complex128", "int4", "uint1", "float4_e2m1fn", "float6_e2m3fn", "float32x4",
+       {"complex32", "bcomplex32", "int4", "uint1", "float4_e2m1fn", "float6_e2m3fn", "float32x4",
         "boolx2", "bool1", "float80", "bfloat32", "opaque64", "int128", "float8_e4m3fnx2"}) {
     EXPECT_FALSE(is_real(named(name))) << name;
     EXPECT_FALSE(converts_to(named(name), named("float64"))) << name;
@@ -78,6 +79,28 @@ TEST(Conversion, ToIntegersFromThoseWhoseValuesTheyHave) {
       bool const is_listed = std::find(each.from.begin(), each.from.end(), name) != each.from.end();
       EXPECT_EQ(converts_to(named(name), named(each.to)), is_listed) << name << " to " << each.to;
     }
+  }
+}
+
+TEST(Conversion, ByValueToEveryRealDtype) {
+  for (std::string const& to : names) {
+    for (std::string const& name : names) {
+      EXPECT_TRUE(converts_by_value(named(name), named(to))) << name << " to " << to;
+    }
+    EXPECT_FALSE(converts_by_value(named("complex64"), named(to))) << to;
+    EXPECT_FALSE(converts_by_value(named("int4"), named(to))) << to;
+  }
+}
+
+TEST(Conversion, ToComplexFromRealAndComplex) {
+  for (char const* const to : {"complex64", "complex128"}) {
+    for (std::string const& name : names) {
+      EXPECT_TRUE(converts_to(named(name), named(to))) << name << " to " << to;
+      EXPECT_FALSE(converts_to(named(to), named(name))) << to << " to " << name;
+    }
+    EXPECT_TRUE(converts_to(named(to), named("complex64"))) << to;
+    EXPECT_TRUE(converts_by_value(named("complex64"), named(to))) << to;
+    EXPECT_FALSE(converts_to(named("complex32"), named(to))) << to;
   }
 }
 

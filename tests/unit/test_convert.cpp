@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "refusal.hpp"
@@ -27,6 +28,19 @@ struct metres {
 struct seconds {
   explicit seconds(double number) noexcept : value(number) {}
   double value;
+};
+// Types without a constructor from a number.
+struct half_of_bits {
+  std::uint16_t bits;
+};
+enum class bits_of_bfloat16 : std::uint16_t {};
+template <>
+struct dlbridge::dtype_traits<half_of_bits> {
+  static constexpr dlbridge::dtype value{kDLFloat, 16};
+};
+template <>
+struct dlbridge::dtype_traits<bits_of_bfloat16> {
+  static constexpr dlbridge::dtype value{kDLBfloat, 16};
 };
 template <>
 struct dlbridge::dtype_traits<half_by_float> {
@@ -124,6 +138,15 @@ TEST(ConvertedCopyOf, ToTypesOfTheUser) {
 #endif
 }
 
+TEST(ConvertedCopyOf, ToTypesThatStoreTheBitsOfTheirDtype) {
+  numbers<std::uint8_t> x{{0, 200}, {2}, {1}};
+  DLTensor const t = x.tensor();
+  EXPECT_EQ(elements_of<half_of_bits>(converted_copy_of<half_of_bits>(tensor_view(t)))[1].bits,
+            dlbridge::float16(200).bits());
+  EXPECT_EQ(elements_of<bits_of_bfloat16>(converted_copy_of<bits_of_bfloat16>(tensor_view(t)))[1],
+            bits_of_bfloat16{dlbridge::bfloat16(200).bits()});
+}
+
 TEST(ConvertedCopyOf, OfNoElementAndOfOne) {
   numbers<std::uint8_t> x{{7}, {}, {}};
   DLTensor const scalar = x.tensor();
@@ -174,6 +197,24 @@ TEST(ConvertedCopyOf, RefusesWhatWouldLoseValues) {
       refusal_of([&] { return converted_copy_of<double>(tensor_view(t), layout::compact); }),
       "bad_argument: bad argument: expected row_major or column_major for a copy; got another "
       "layout");
+}
+
+TEST(ConvertedCopyOf, ByValueNamesTheFirstElementThatWouldChange) {
+  using dlbridge::by_value;
+  numbers<std::int64_t> x{{1, 0, 255, 3, 300, -1}, {3, 2}, {1, 3}};  // column-major
+  DLTensor t = x.tensor();
+  std::string const message =
+      "value_mismatch: expected uint8[...] on cpu, converted by value, integers from 0 to 255; "
+      "got 300 at [1, 1] of int64[3, 2] on cpu: value differs. Pass integers within these limits";
+  for (layout const order : {layout::row_major, layout::column_major}) {
+    EXPECT_EQ(refusal_of(
+                  [&] { return converted_copy_of<std::uint8_t, by_value>(tensor_view(t), order); }),
+              message);
+  }
+  x.elements = {1, 0, 255, 3, 30, 1};
+  t = x.tensor();
+  managed_tensor const copy = converted_copy_of<std::uint8_t, by_value>(tensor_view(t));
+  EXPECT_EQ(elements_of<std::uint8_t>(copy), (std::vector<std::uint8_t>{1, 3, 0, 30, 255, 1}));
 }
 
 TEST(ConvertedCopyOf, RefusesMemoryThatTheCpuCannotRead) {

@@ -52,6 +52,7 @@ constexpr errc_case cases[] = {
     {errc::layout_mismatch, "layout_mismatch", "expected X; got Y: layout differs"},
     {errc::read_only, "read_only", "expected X; got Y: writability differs"},
     {errc::misaligned, "misaligned", "expected X; got Y: alignment differs"},
+    {errc::value_mismatch, "value_mismatch", "expected X; got Y: value differs"},
     {errc::copy_forbidden, "copy_forbidden", "a copy is needed but forbidden: expected X; got Y"},
     {errc::bad_argument, "bad_argument", "bad argument: expected X; got Y"},
     {errc::bad_stream, "bad_stream", "bad stream: expected X; got Y"},
@@ -111,13 +112,13 @@ TEST(Error, AMessageListsAllMismatchesInTheOrderOfErrc) {
   r.add(errc::dtype_mismatch);
   EXPECT_STREQ(message(r).c_str(), "expected X; got Y: dtype, alignment differ");
   for (errc_case const& each : cases) {
-    if (each.code >= errc::dtype_mismatch && each.code <= errc::misaligned) {
+    if (each.code >= errc::dtype_mismatch && each.code <= errc::value_mismatch) {
       r.add(each.code);
     }
   }
   EXPECT_STREQ(message(r).c_str(),
-               "expected X; got Y: dtype, rank, extents, device, layout, writability, alignment "
-               "differ");
+               "expected X; got Y: dtype, rank, extents, device, layout, writability, alignment, "
+               "value differ");
 }
 
 TEST(Error, OtherErrorsTakePrecedenceOverMismatches) {

@@ -199,6 +199,27 @@ TEST(Remedies, CompareItWithZero) {
   EXPECT_TRUE(!truths[0] && truths[1] && truths[2]);
 }
 
+TEST(Remedies, OfConversionsByValue) {
+  using dlbridge::by_value;
+  using dlbridge::converted_copy_of;
+  managed_tensor const large = build(std::vector<int>{1, 300});
+  EXPECT_TRUE(advises("Pass integers within these limits",
+                      [&] { return converted_copy_of<std::uint8_t, by_value>(large.view()); }));
+  managed_tensor const limits = build(std::vector<int>{0, 255});
+  managed_tensor const bytes = converted_copy_of<std::uint8_t, by_value>(limits.view());
+  EXPECT_EQ(tensor_span<std::uint8_t const>(bytes.view()).data()[1], 255);
+  EXPECT_TRUE(advises("Pass 0 and 1, or compare it with 0 first",
+                      [&] { return converted_copy_of<bool, by_value>(large.view()); }));
+  managed_tensor const truths = build(std::vector<int>{0, 300 != 0 ? 1 : 0});
+  managed_tensor const bools = converted_copy_of<bool, by_value>(truths.view());
+  EXPECT_TRUE(tensor_span<bool const>(bools.view()).data()[1]);
+  managed_tensor const fractions = build(std::vector<double>{0.1});
+  EXPECT_TRUE(advises("Convert its dtype first if its values may be rounded",
+                      [&] { return converted_copy_of<float, by_value>(fractions.view()); }));
+  managed_tensor const floats = converted_copy_of<float>(fractions.view());
+  EXPECT_EQ(tensor_span<float const>(floats.view()).data()[0], 0.1F);
+}
+
 template <class Index>
 using vector_of = tiny::mdspan<float, tiny::extents<Index, tiny::dynamic_extent>>;
 

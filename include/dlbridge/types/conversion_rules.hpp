@@ -1,5 +1,4 @@
-// is_real and converts_to: the dtypes of real numbers, and the conversions between them that
-// parameters make.
+// is_real, converts_to, converts_by_value: dtypes of numbers, and the conversions between them.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -20,6 +19,9 @@ constexpr bool is_floating(dtype t) noexcept {
          t == dtype(kDLBfloat, 16) ||
          (t.code >= first_float8 && t.code <= last_float8 && t.bits == 8 && t.lanes == 1);
 }
+constexpr bool is_complex_pair(dtype t) noexcept {  // of two floats or doubles
+  return t == dtype(kDLComplex, 64) || t == dtype(kDLComplex, 128);
+}
 }  // namespace detail
 
 /// Whether the elements are real numbers that converted_copy_of reads: bool, integers of 8 to 64
@@ -29,9 +31,12 @@ constexpr bool is_real(dtype t) noexcept {
 }
 
 /// Whether converted_copy_of and converted parameters convert a dtype to another one: a float
-/// receives every real dtype, rounded to the nearest number; an integer receives bool and the
-/// integers whose values it all has.
+/// receives every real dtype, a complex number also complex ones, rounded to the nearest number; an
+/// integer receives bool and the integers whose values it all has.
 constexpr bool converts_to(dtype from, dtype to) noexcept {
+  if (detail::is_complex_pair(to)) {
+    return is_real(from) || detail::is_complex_pair(from);
+  }
   if (from == to || !is_real(from) || !is_real(to)) {
     return from == to && is_real(from);
   }
@@ -40,6 +45,12 @@ constexpr bool converts_to(dtype from, dtype to) noexcept {
                                         (from.code == to.code || from.code == kDLUInt));
   }
   return detail::is_floating(to);
+}
+
+/// The same by value, where a tensor with an element that would change is refused: every real dtype
+/// receives every other one, bool 0 and 1.
+constexpr bool converts_by_value(dtype from, dtype to) noexcept {
+  return converts_to(from, to) || (is_real(from) && is_real(to));
 }
 
 DLBRIDGE_END_NAMESPACE

@@ -187,9 +187,9 @@ class argument {
   python::object_owner object_;
 };
 
-/// A parameter that accepts every real dtype of which T has the values, by a copy where the dtype
-/// is another one: convert<float>, convert<double, shape<dynamic_extent, 3>>. The origin is the
-/// library of the object that the caller passed.
+/// A parameter that accepts other dtypes by a copy, as converts_to or by_value states:
+/// convert<float>, convert<double, shape<dynamic_extent, 3>>. The origin is the library of the
+/// object that the caller passed.
 template <class T, class Shape = dynamic_rank, class... Constraints>
 using convert = argument<T const, Shape, converted, Constraints...>;
 

@@ -1,5 +1,5 @@
-// or_other<P>: a tensor parameter that also accepts numbers, lists, buffers, and the arrays of
-// libraries without DLPack.
+// or_other<P>, row_major_of<P>: tensor parameters that also accept numbers, lists, buffers and
+// arrays of libraries without DLPack; and tensors of another layout.
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
@@ -24,7 +24,7 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 /// A tag of or_other: a Python number, and lists, tuples and ranges of numbers at any depth. Their
 /// values are copied to a new tensor with the dtype of the parameter. For elements `T const`, of
-/// bool, an integer, float or double.
+/// bool, an integer, float, double, or a complex number of these.
 struct numbers {};
 /// A tag of or_other: an object with the buffer protocol: bytes, bytearray, memoryview,
 /// array.array, mmap.mmap, an array of ctypes. The memory is not copied; that of bytes is
@@ -65,9 +65,10 @@ struct other_kind;
 
 template <class P>
 struct other_kind<P, numbers> {
-  static constexpr bool fits =
-      std::is_const_v<typename element_of<P>::type> && is_scalar<number_of<P>>;
-  static constexpr char const* type = " | dlbridge.typing.Numbers";
+  static constexpr bool fits = std::is_const_v<typename element_of<P>::type> &&
+                               (is_scalar<number_of<P>> || has_parts<number_of<P>>);
+  static constexpr char const* type =
+      has_parts<number_of<P>> ? " | dlbridge.typing.ComplexNumbers" : " | dlbridge.typing.Numbers";
   static constexpr char const* text = ", a number, a list of numbers";
   static constexpr char const* last_text = ", a number, or a list of numbers";
 
@@ -157,6 +158,23 @@ class or_other : public P {
  public:
   or_other(P parameter) noexcept(std::is_nothrow_move_constructible_v<P>)
       : P(std::move(parameter)) {}
+};
+
+/// A parameter of type P whose tensor is compact, with the last dimension fastest: one in another
+/// layout is copied to a new row-major host tensor, with flag_is_copied, if the CPU can access its
+/// memory. The function uses it as a P. What it writes to a copy is lost.
+/// @tparam P any_tensor, any_argument or managed_tensor
+/// @par Lifetime
+/// As P.
+template <class P>
+class row_major_of : public P {
+  static_assert(std::is_base_of_v<python::detail::untyped_parameter, python::parameter<P>> &&
+                    !python::parameter<P>::optional,
+                "dlbridge: row_major_of is of any_tensor, any_argument or managed_tensor. Write "
+                "convert<T, shape<...>, row_major> for one dtype");
+
+ public:
+  row_major_of(P parameter) noexcept : P(std::move(parameter)) {}
 };
 
 namespace python {

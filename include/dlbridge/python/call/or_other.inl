@@ -10,14 +10,25 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
+template <class T>
+constexpr number_type number_type_of() noexcept {
+  return {dtype_of<T>(), sizeof(T), [](PyObject* object, void* out) noexcept {
+            if constexpr (has_parts<T>) {
+              return load_complex(object, out, sizeof(T) == 2 * sizeof(double));
+            } else {
+              return scalar<T>::load(object, *static_cast<T*>(out));
+            }
+          }};
+}
+
 template <class P>
 constexpr bool other_kind<P, numbers>::require_elements() noexcept {
   static_assert(std::is_void_v<number_of<P>> || std::is_const_v<typename element_of<P>::type>,
                 "dlbridge: or_other<P, numbers> reads its elements, as what a function wrote to "
                 "the copy of a list would be lost. Write T const");
-  static_assert(std::is_void_v<number_of<P>> || is_scalar<number_of<P>>,
-                "dlbridge: or_other<P, numbers> has elements of bool, an integer, float or "
-                "double");
+  static_assert(std::is_void_v<number_of<P>> || is_scalar<number_of<P>> || has_parts<number_of<P>>,
+                "dlbridge: or_other<P, numbers> has elements of bool, an integer, float, double "
+                "or a complex number");
   return true;
 }
 
@@ -64,4 +75,22 @@ inline managed_tensor other_parameter<P, std::tuple<Kinds...>>::import_other(
   return result;
 }
 }  // namespace python::detail
+
+namespace python {
+template <class P>
+struct parameter<row_major_of<P>> : parameter<P> {
+  static constexpr requirement required() noexcept {
+    requirement need = parameter<P>::required();
+    need.order = layout::row_major;
+    need.converts = true;
+    return need;
+  }
+  static managed_tensor convert(tensor_view const& source, report&) { return copy_of(source); }
+  static row_major_of<P> make(imported_tensor& from, PyObject* object) noexcept {
+    return parameter<P>::make(from, object);
+  }
+};
+template <class P>
+struct detail::result_kind<row_major_of<P>> : detail::result_kind<P> {};
+}  // namespace python
 DLBRIDGE_END_NAMESPACE

@@ -28,7 +28,8 @@ namespace python {
 /// - mode: the import_mode of the tensor
 /// - required(): the requirement that the tensor must meet
 /// - make(from, object): returns the parameter for an object, from its checked imported_tensor
-/// - convert(view): returns a converted copy, if required().converts
+/// - convert(view, why): returns a converted copy, if required().converts; or an empty tensor with
+///   a report of the value that the copy would change
 /// - takes_others: whether it accepts objects other than producers; then also is_other(object);
 ///   import_other(object), which returns the tensor, or an empty one with an exception set; and
 ///   other_names, which refusals add to what they expected
@@ -57,14 +58,16 @@ struct typed_parameter : owning_parameter {
   static constexpr requirement required() noexcept {
     requirement need = type::required();
     need.converts = dlbridge::detail::is_converted<Constraints...>;
+    need.by_value = dlbridge::detail::is_by_value<Constraints...>;
     return need;
   }
-  static managed_tensor convert(tensor_view const& source) {
-    constexpr requirement need = type::required();
+  static managed_tensor convert(tensor_view const& source, report& why) {
+    constexpr requirement need = required();
     static_assert(need.alignment <= host_alignment,
                   "dlbridge: a converted copy is aligned to 64 bytes. Require no more of it");
-    return converted_copy_of<std::remove_const_t<T>>(
-        source, need.order == layout::column_major ? layout::column_major : layout::row_major);
+    return dlbridge::detail::convert_tensor<T, need.by_value>(
+        source, need, need.order == layout::column_major ? layout::column_major : layout::row_major,
+        struct_kind::versioned, default_allocator(), why);
   }
 };
 struct untyped_parameter : owning_parameter {

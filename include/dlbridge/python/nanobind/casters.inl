@@ -41,6 +41,9 @@ template <class P, class... Kinds>
 struct type_caster<std::optional<dlbridge::or_other<P, Kinds...>>>
     : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::or_other<P, Kinds...>>> {
 };
+template <class P>
+struct type_caster<std::optional<dlbridge::row_major_of<P>>>
+    : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::row_major_of<P>>> {};
 template <>
 struct type_caster<std::optional<dlbridge::any_argument>>
     : dlbridge::python::on_nanobind::tensor_caster<std::optional<dlbridge::any_argument>> {};

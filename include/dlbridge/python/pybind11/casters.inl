@@ -62,6 +62,13 @@ class type_caster<std::optional<dlbridge::or_other<P, Kinds...>>>
  public:
   type_caster() noexcept {}
 };
+template <class P>
+class type_caster<std::optional<dlbridge::row_major_of<P>>>
+    : public dlbridge::python::on_pybind11::tensor_caster<
+          std::optional<dlbridge::row_major_of<P>>> {
+ public:
+  type_caster() noexcept {}
+};
 template <>
 class type_caster<std::optional<dlbridge::any_argument>>
     : public dlbridge::python::on_pybind11::tensor_caster<std::optional<dlbridge::any_argument>> {

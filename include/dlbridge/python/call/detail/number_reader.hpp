@@ -9,6 +9,7 @@
 #include <dlbridge/dtype.hpp>
 #include <dlbridge/managed_tensor.hpp>
 #include <dlbridge/python/call/detail/scalar.hpp>
+#include <dlbridge/types/conversion_rules.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
@@ -18,14 +19,16 @@ struct number_type {
   std::size_t bytes;
   bool (*load)(PyObject* object, void* out) noexcept;
 };
+// Whether the elements of a type are complex numbers of floats or doubles.
 template <class T>
-constexpr number_type number_type_of() noexcept {
-  return {dtype_of<T>(), sizeof(T), [](PyObject* object, void* out) noexcept {
-            return scalar<T>::load(object, *static_cast<T*>(out));
-          }};
-}
+constexpr bool has_parts = dlbridge::detail::is_complex_pair(dtype_of<T>());
+template <>
+inline constexpr bool has_parts<void> = false;
+// Writes a number to both parts of such an element.
+bool load_complex(PyObject* object, void* out, bool is_double) noexcept;
 
-// Whether the type has __float__ or __index__, and no __len__, as that of a column of a table has.
+// Whether an object is complex, or its type has __float__ or __index__, and no __len__, as that of
+// a column of a table has.
 bool is_number(PyObject* object) noexcept;
 
 // Reads one argument. Each list is copied to a tuple before its elements are read, as their

@@ -17,8 +17,30 @@ namespace python::detail {
 DLBRIDGE_API bool is_number(PyObject* object) noexcept {
   PyTypeObject const* const type = Py_TYPE(object);
   PyNumberMethods const* const number = type->tp_as_number;
-  return number != nullptr && (number->nb_float != nullptr || number->nb_index != nullptr) &&
-         !has_length(type);
+  return PyComplex_Check(object) ||
+         (number != nullptr && (number->nb_float != nullptr || number->nb_index != nullptr) &&
+          !has_length(type));
+}
+
+template <class Part>
+bool load_parts(PyObject* object, Part* parts) noexcept {
+  parts[1] = 0;
+  if (PyFloat_Check(object) || PyLong_Check(object) || has_dimensions(object)) {
+    return scalar<Part>::load(object, parts[0]);
+  }
+  Py_complex const number = api<PyComplex_AsCComplex>(object);  // by __complex__ or __float__
+  if (PyErr_Occurred() != nullptr) {
+    refuse_value(object, "a complex number");
+    return false;
+  }
+  parts[0] = static_cast<Part>(number.real);
+  parts[1] = static_cast<Part>(number.imag);
+  return true;
+}
+
+DLBRIDGE_API bool load_complex(PyObject* object, void* out, bool is_double) noexcept {
+  return is_double ? load_parts(object, static_cast<double*>(out))
+                   : load_parts(object, static_cast<float*>(out));
 }
 
 DLBRIDGE_API managed_tensor number_reader::read(PyObject* object) noexcept {

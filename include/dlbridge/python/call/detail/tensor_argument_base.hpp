@@ -81,9 +81,10 @@ class tensor_argument_base {
   bool take(managed_tensor imported) noexcept;
 
   // Replaces the tensor, which does not meet the requirement, by a converted copy. Returns false
-  // when the tensor is not convertible, and also with exception_ set when the copy failed, or a
-  // shared tensor changed.
-  bool convert_in(requirement const& need, managed_tensor (*copy)(tensor_view const&)) noexcept;
+  // when the tensor is not convertible, and also with exception_ set when the copy failed or would
+  // change a value, or a shared tensor changed.
+  bool convert_in(requirement const& need,
+                  managed_tensor (*copy)(tensor_view const&, report& why)) noexcept;
 
   // Adds to the refusal of an object that is no producer what the parameter accepts besides.
   DLBRIDGE_COLD void name_others(char const* others) noexcept;

@@ -79,14 +79,19 @@ DLBRIDGE_API bool tensor_argument_base::take(managed_tensor imported) noexcept {
 }
 
 DLBRIDGE_NOINLINE DLBRIDGE_API bool tensor_argument_base::convert_in(
-    requirement const& need, managed_tensor (*copy)(tensor_view const&)) noexcept {
+    requirement const& need, managed_tensor (*copy)(tensor_view const&, report&)) noexcept {
   imported_tensor& source = imported();
   if (!dlbridge::detail::is_convertible(source.view(), need) || !make_ready(device_filter()) ||
       (shared_ != nullptr && !confirm_if(source.is_current(object_, false)))) {
     return false;
   }
   managed_tensor result;
-  if (!guarded([&] { result = copy(source.view()); })) {
+  report why;
+  bool const is_copied = guarded([&] { result = copy(source.view(), why); });
+  if (!why.ok()) {
+    set_error_text(PyExc_TypeError, message(why).c_str());
+  }
+  if (!is_copied || !why.ok()) {
     exception_ = take_exception();
     return false;
   }
