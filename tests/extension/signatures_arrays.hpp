@@ -32,7 +32,7 @@ void add_arrays(Add&& add) {
   using array = or_other<tensor_span<double const, vector>, dlbridge::arrays>;
   using arrow = or_other<tensor_span<double const, vector>, dlbridge::arrow>;
   add("mean", [](or_other<dlbridge::convert<double, vector>> const& x) { return mean(x); }, "x");
-  add("sum_array", [](array const& x) { return total(x); }, "x");
+  add("sum_ndarray", [](array const& x) { return total(x); }, "x");
   add("sum_arrow", [](arrow const& x) { return total(x); }, "x");
   add("sum_arrow_or_zero", [](std::optional<arrow> const& x) { return x ? total(*x) : 0; }, "x");
   add(

@@ -446,14 +446,14 @@ def test_the_tensor_keeps_the_ndarray_of_the_object(extension: Any) -> None:
     del t
     gc.collect()
     assert alive[0]() is None and sys.getrefcount(x) == before
-    assert extension.sum_array(x) == 3 and alive[1]() is None
+    assert extension.sum_ndarray(x) == 3 and alive[1]() is None
 
 
 def test_a_column_in_place_of_an_array(extension: Any) -> None:
     for x in (pd.Series([1, 2]), pl.Series([1.0, 2.0]), pa.array([1, 2]), [1, 2], (1.0, 2.0),
               array.array("i", [1, 2]), np.array([1, 2], "u1")):  # fmt: skip
         assert extension.mean(x) == 1.5
-    assert extension.sum_arrow(pl.Series(VALUES)) == extension.sum_array(pl.Series(VALUES)) == 3
+    assert extension.sum_arrow(pl.Series(VALUES)) == extension.sum_ndarray(pl.Series(VALUES)) == 3
     assert extension.sum_arrow_or_zero(None) == 0
     assert extension.sum_arrow_or_zero(pl.Series(VALUES)) == 3
     assert extension.sum_arrows([pl.Series(VALUES), np.ones(2), pa.chunked_array([VALUES])]) == 8
@@ -476,7 +476,7 @@ def test_masks(extension: Any) -> None:
 
 def test_signatures_name_the_kinds(extension: Any) -> None:
     kinds = "dlbridge.typing.SupportsDLPack | dlbridge.typing."
-    assert f"{kinds}SupportsArray, " in extension.sum_array.__doc__
+    assert f"{kinds}SupportsArray, " in extension.sum_ndarray.__doc__
     assert f"{kinds}SupportsArrow, " in extension.sum_arrow.__doc__
     assert (f"{kinds}Numbers | dlbridge.typing.Buffer | dlbridge.typing.SupportsArray | "
             "dlbridge.typing.SupportsArrow, ") in extension.mean.__doc__  # fmt: skip

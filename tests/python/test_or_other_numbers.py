@@ -165,7 +165,10 @@ def test_other_objects_are_refused(extension: Any) -> None:
 def test_a_refusal_names_all_that_a_parameter_accepts(extension: Any) -> None:
     with pytest.raises(TypeError) as refusal:
         extension.sum_bytes_or_numbers("text")
-    others = "__dlpack_device__, a number, a list of numbers, or a buffer; got one of type str"
+    others = (
+        "__dlpack_device__, a number, a list of numbers, a buffer, an object with __array__, or an "
+        "Arrow array; got one of type str"
+    )
     assert others in str(refusal.value)
 
 
@@ -249,7 +252,11 @@ def test_signatures_name_the_numbers(extension: Any) -> None:
         '"float32[*, 3] on cpu"]'
     )
     assert annotation in extension.sum_points.__doc__
-    assert "Numbers | dlbridge.typing.Buffer, " in extension.sum_bytes_or_numbers.__doc__
+    others = (
+        "Numbers | dlbridge.typing.Buffer | dlbridge.typing.SupportsArray | "
+        "dlbridge.typing.SupportsArrow, "
+    )
+    assert others in extension.sum_bytes_or_numbers.__doc__
 
 
 def test_named_extents(extension: Any) -> None:
