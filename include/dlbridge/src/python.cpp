@@ -12,6 +12,7 @@
 #include <dlbridge/python/call/detail/active_call.ipp>
 #include <dlbridge/python/call/detail/annotation.ipp>
 #include <dlbridge/python/call/detail/bind_arguments.ipp>
+#include <dlbridge/python/call/detail/caller_scope.ipp>
 #include <dlbridge/python/call/detail/describe_parameters.ipp>
 #include <dlbridge/python/call/detail/element_argument.ipp>
 #include <dlbridge/python/call/detail/element_refusal.ipp>

@@ -45,8 +45,11 @@ DLBRIDGE_API ref give_view(member_view const& view, PyObject* object, PyObject* 
     return ref();
   }
   managed_tensor m = build_on(object_owner(ref::borrow(object)), view.memory());
+  if (!as.which && first_argument == nullptr) {
+    as.which = detail::module_results.which;
+  }
   if (as.which) {
-    return give_as(*as.which, std::move(m), as.narrows);
+    return detail::give_as(*as.which, std::move(m), as.narrows);
   }
   return first_argument != nullptr ? origin(first_argument).give(std::move(m), as.narrows)
                                    : detail::give_indexable(std::move(m));

@@ -7,6 +7,7 @@
 
 #include <dlbridge/exchange_table.hpp>
 #include <dlbridge/host_memory.hpp>
+#include <dlbridge/python/call/detail/caller_scope.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
@@ -87,7 +88,13 @@ DLBRIDGE_API ref origin::give(managed_tensor m, bool narrows) const noexcept {
     return detail::give_by_table(path.table, std::move(m));
   }
   return path.function ? detail::give_by_function(path, std::move(m), {std::nullopt, narrows})
-                       : give_own(std::move(m));
+                       : detail::give_stated(std::move(m), narrows);
+}
+
+DLBRIDGE_API ref detail::give_default(managed_tensor m, bool narrows) noexcept {
+  ref const argument = caller_scope::current();
+  return argument ? origin(argument.get()).give(std::move(m), narrows)
+                  : give_stated(std::move(m), narrows);
 }
 
 DLBRIDGE_API stream_ref origin::stream(device where) const {

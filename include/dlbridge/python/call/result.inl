@@ -8,6 +8,7 @@
 #include <dlbridge/python/call/detail/path_to_library.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/call/result.hpp>
+#include <dlbridge/python/error.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
@@ -39,13 +40,13 @@ ref give_result(Result&& result, PyObject* first_argument, returns as) noexcept 
   if constexpr (std::is_lvalue_reference_v<Result>) {
     return ref();  // only the assertion is printed
   } else if (as.which) {
-    return give_as(*as.which, detail::release(std::forward<Result>(result)), as.narrows);
+    return detail::give_as(*as.which, detail::release(std::forward<Result>(result)), as.narrows);
   } else if constexpr (detail::result_kind<type>::has_origin) {
     return std::forward<Result>(result).give(as.narrows);
   } else {
     managed_tensor m = detail::release(std::forward<Result>(result));
     return first_argument != nullptr ? origin(first_argument).give(std::move(m), as.narrows)
-                                     : give_own(std::move(m));
+                                     : detail::give_default(std::move(m), as.narrows);
   }
 }
 
@@ -53,6 +54,15 @@ template <class Result>
 ref give_result(std::optional<Result>&& result, PyObject* first_argument, returns as) noexcept {
   return result ? python::give_result(std::move(*result), first_argument, as)
                 : ref::borrow(Py_None);
+}
+
+template <class Tensor>
+ref to_python(Tensor&& tensor, returns as) {
+  ref object = python::give_result(std::forward<Tensor>(tensor), nullptr, as);
+  if (!object) {
+    throw python_error();
+  }
+  return object;
 }
 }  // namespace python
 DLBRIDGE_END_NAMESPACE

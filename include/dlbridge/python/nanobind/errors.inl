@@ -54,7 +54,8 @@ inline PyObject* translator::type_of(nb::exception_type type) noexcept {
 }
 }  // namespace python::on_nanobind
 
-void init(::nanobind::module_&) {
+void init(::nanobind::module_&, returns results) {
+  python::detail::module_results.add(results);
   if (char const* const why = python::import_refusal()) {
     throw ::nanobind::import_error(why);
   }

@@ -24,6 +24,15 @@ P cast(::nanobind::handle object, char const* name) {
   return argument.extract();
 }
 
+template <class Tensor>
+::nanobind::object to_python(Tensor&& tensor, returns as) {
+  python::ref object = python::give_result(std::forward<Tensor>(tensor), nullptr, as);
+  if (!object) {
+    python::on_nanobind::throw_pending();
+  }
+  return ::nanobind::steal(object.release());
+}
+
 namespace python::on_nanobind {
 template <class Tensor>
 nb::object item_of(Tensor&& value, nb::handle owner, returns as) {

@@ -34,7 +34,8 @@ DLBRIDGE_API void translator::translate() noexcept {
 }
 }  // namespace python::on_pybind11
 
-DLBRIDGE_API void init(pybind11::module_&) {
+DLBRIDGE_API void init(pybind11::module_&, returns results) {
+  python::detail::module_results.add(results);
   if (char const* const why = python::import_refusal()) {
     throw pybind11::import_error(why);
   }

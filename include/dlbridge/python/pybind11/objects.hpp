@@ -29,6 +29,20 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 template <class P>
 P cast(pybind11::handle object, char const* name = nullptr);
 
+/// Converts a tensor to a Python object for an attribute, an element of a dict, an argument of a
+/// Python function or of an exception: to_python(build(table), library::numpy).
+/// @param tensor an owning tensor, as an rvalue, or an empty optional for None
+/// @param as the library; without it, that of the call whose C++ function runs, the one that init
+/// states, or dlbridge, as a Tensor
+/// @return the object
+/// @throws pybind11::error_already_set with the exception of the library, such as ImportError
+/// @par Ownership
+/// Takes the tensor, and frees it on failure.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+template <class Tensor>
+pybind11::object to_python(Tensor&& tensor, returns as = {});
+
 namespace python::on_pybind11 {
 // An item of an iterator over the tensors of an object.
 template <class Tensor>

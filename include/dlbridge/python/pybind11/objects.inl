@@ -22,6 +22,12 @@ P cast(pybind11::handle object, char const* name) {
   return argument.extract();
 }
 
+template <class Tensor>
+pybind11::object to_python(Tensor&& tensor, returns as) {
+  return python::on_pybind11::checked(
+      python::give_result(std::forward<Tensor>(tensor), nullptr, as));
+}
+
 namespace python::on_pybind11 {
 template <class Tensor>
 py::object item_of(Tensor&& value, py::handle owner, returns as) {

@@ -57,6 +57,25 @@ constexpr bool is_integer =
     std::is_integral_v<std::decay_t<A>> && !std::is_same_v<std::decay_t<A>, bool> &&
     !detail::is_character<std::decay_t<A>>;
 
+// What Python code returned from a callback whose C++ result has type R.
+template <class R>
+struct callback_result {
+  ref object;
+};
+// A callback is a std::function, or another template of one signature. It is checked if it returns
+// a tensor or a container of tensors: the library's caster would refuse one without a reason.
+template <class F>
+struct callback {
+  static constexpr bool is_checked = false;
+  using function = void;
+};
+template <template <class> class Function, class R, class... Parameters>
+struct callback<Function<R(Parameters...)>> {
+  static constexpr bool is_checked = is_tensor_parameter<R> || is_container<R>;
+  using result = R;
+  using function = Function<callback_result<R>(Parameters...)>;
+};
+
 // A tensor result that the function has converted to a Python object.
 template <class R>
 struct made_object {
@@ -89,9 +108,12 @@ constexpr bool is_converted_by_caster = std::is_same_v<R, member_view> || is_con
 template <class Library, class A>
 using library_parameter = std::conditional_t<
     is_imported<Library, A>, detail::loaded_argument<std::decay_t<A>>&,
-    std::conditional_t<takes_ownership<A>, found_object<Library, std::decay_t<A>>,
-                       std::conditional_t<Library::truncates_numbers && is_integer<A>,
-                                          integer_argument<std::decay_t<A>>, A>>>;
+    std::conditional_t<
+        takes_ownership<A>, found_object<Library, std::decay_t<A>>,
+        std::conditional_t<callback<std::decay_t<A>>::is_checked,
+                           typename callback<std::decay_t<A>>::function,
+                           std::conditional_t<Library::truncates_numbers && is_integer<A>,
+                                              integer_argument<std::decay_t<A>>, A>>>>;
 template <class Library, class R>
 using library_result =
     std::conditional_t<is_result<std::decay_t<R>>, made_object<std::decay_t<R>>,

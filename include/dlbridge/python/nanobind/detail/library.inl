@@ -107,6 +107,25 @@ template <class P>
 struct has_arg_defaults<dlbridge::python::detail::loaded_argument<P>>
     : std::bool_constant<dlbridge::python::accepts_none<P>> {};
 template <class R>
+struct type_caster<dlbridge::python::binding::callback_result<R>> {
+  using Value = dlbridge::python::binding::callback_result<R>;
+  static constexpr auto Name = dlbridge::python::on_nanobind::descr_of<
+      dlbridge::python::annotation_composer<R, dlbridge::python::place::parameter>>();
+  template <class>
+  using Cast = Value;
+  template <class>
+  static constexpr bool can_cast() noexcept {
+    return true;
+  }
+  template <class Flags>
+  bool from_python(handle source, Flags, cleanup_list*) noexcept {
+    value.object = dlbridge::python::ref::borrow(source.ptr());
+    return true;
+  }
+  operator Value() noexcept { return std::move(value); }
+  Value value{};
+};
+template <class R>
 struct type_caster<dlbridge::python::binding::made_object<R>> {
   static constexpr auto Name = dlbridge::python::on_nanobind::descr_of<
       dlbridge::python::annotation_composer<R, dlbridge::python::place::result>>();

@@ -143,6 +143,25 @@ class type_caster<dlbridge::python::binding::integer_argument<T>> {
   dlbridge::python::binding::integer_argument<T> value_{};
 };
 template <class R>
+class type_caster<dlbridge::python::binding::callback_result<R>> {
+  using value_type = dlbridge::python::binding::callback_result<R>;
+
+ public:
+  static constexpr auto name =
+      dlbridge::python::on_pybind11::descr_of<R, dlbridge::python::place::parameter>();
+  template <class>
+  using cast_op_type = value_type;
+
+  bool load(handle source, bool) noexcept {
+    object_ = dlbridge::python::ref::borrow(source.ptr());
+    return true;
+  }
+  operator value_type() noexcept { return {std::move(object_)}; }
+
+ private:
+  dlbridge::python::ref object_{};
+};
+template <class R>
 class type_caster<dlbridge::python::binding::made_object<R>> {
  public:
   static constexpr auto name =
