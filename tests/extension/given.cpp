@@ -149,13 +149,13 @@ void add_objects(py::module_& m) {
   // [dict]
   // The arrays in the dict are of the library of x.
   dlbridge::def(m, "state", [](vector_argument const& x) {
-    py::dict result;
+    py::dict_of<py::str, py::object> result;
     result["copy"] = dlbridge::to_python(vector(dlbridge::copy_of(x.view())));
     return result;
   });
   // [/dict]
   dlbridge::def(m, "cast_state", [](vector_argument const& x) {
-    py::dict result;
+    py::dict_of<py::str, py::object> result;
     result["copy"] = py::cast(vector(dlbridge::copy_of(x.view())));
     return result;
   });
@@ -164,10 +164,24 @@ void add_objects(py::module_& m) {
   dlbridge::def(m, "made", [] { return vector_of({1, 2}); });
   dlbridge::def(
       m, "made_torch", [] { return vector_of({1, 2}); }, dlbridge::returns{library::torch});
+  // [typed]
+  dlbridge::def(
+      m, "made_numpy", [] { return vector_of({1, 2}); }, dlbridge::returns{library::numpy});
+  // [/typed]
+  dlbridge::def(
+      m, "many", [] { return std::vector<dlbridge::managed_tensor>(); },
+      dlbridge::returns{library::numpy});
+  dlbridge::def(
+      m, "made_or_none",
+      [](bool is_none) { return is_none ? std::optional<vector>() : vector_of({1, 2}); },
+      dlbridge::returns{library::numpy});
+  dlbridge::def_fast(
+      m, "fast_numpy", [] { return vector_of({1, 2}); }, {}, "", dlbridge::returns{library::numpy});
   dlbridge::def(m, "made_like", [](vector_argument const&) { return vector_of({1, 2}); });
   dlbridge::def_fast(m, "made_fast", [] { return vector_of({1, 2}); }, {});
   m.def("given", [](int which) -> py::object {
-    return dlbridge::to_python(vector_of({1, 2}), static_cast<library>(which));
+    return dlbridge::to_python(vector_of({1, 2}),
+                               library(static_cast<dlbridge::library_id>(which)));
   });
   m.def("given_none", [] { return dlbridge::to_python(std::optional<vector>()); });
   // [exception]
@@ -194,5 +208,5 @@ PYBIND11_MODULE(given_pybind11, m, py::mod_gil_not_used()) {
   add_objects(m);
   py::class_<solver, python_solver> solvers(m, "Solver");
   solvers.def(py::init<>());
-  dlbridge::def(m, "solve", solve, py::arg("with"), py::arg("x"));
+  dlbridge::def(m, "solve", solve, py::arg("solver"), py::arg("x"));
 }

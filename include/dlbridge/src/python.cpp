@@ -25,6 +25,7 @@
 #include <dlbridge/python/call/detail/refusals.ipp>
 #include <dlbridge/python/call/detail/scalar.ipp>
 #include <dlbridge/python/call/detail/tensor_argument_base.ipp>
+#include <dlbridge/python/call/detail/typing_names.ipp>
 #include <dlbridge/python/call/member_view.ipp>
 #include <dlbridge/python/call/origin.ipp>
 #include <dlbridge/python/call/parameter.ipp>

@@ -35,16 +35,16 @@ using fast_function = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyO
 
 DLBRIDGE_COLD void add_fast(PyObject* module, char const* name,
                             std::initializer_list<char const*> parameters, char const* doc,
-                            returns results, fast_function call,
+                            result_choice results, fast_function call,
                             signature_annotations const& annotations);
 
 template <class Signature>
 struct fast_signature;
 template <class Result, class... Parameters>
 struct fast_signature<Result (*)(Parameters...)> {
-  template <class Callable>
+  template <class Callable, place Place>
   static void add(PyObject* module, char const* name, std::initializer_list<char const*> parameters,
-                  char const* doc, returns results);
+                  char const* doc, result_choice results);
 };
 template <class Result, class... Parameters>
 struct fast_signature<Result (*)(Parameters...) noexcept>
@@ -206,33 +206,34 @@ struct stored_callable {
 };
 
 template <class Result, class... Parameters>
-template <class Callable>
+template <class Callable, place Place>
 void fast_signature<Result (*)(Parameters...)>::add(PyObject* module, char const* name,
                                                     std::initializer_list<char const*> parameters,
-                                                    char const* doc, returns results) {
+                                                    char const* doc, result_choice results) {
   add_fast(module, name, parameters, doc, results,
            &fast_call<Callable, Result, Parameters...>::call,
-           annotations_of_signature<Result, Parameters...>::get());
+           annotations_of_signature<Place, Result, Parameters...>::get());
 }
 }  // namespace detail
 
-template <auto Function, class Translator>
+template <auto Function, class Translator, class Results>
 void def_fast(PyObject* module, char const* name, std::initializer_list<char const*> parameters,
-              char const* doc, returns results) {
+              char const* doc, Results results) {
   using target = detail::callable<Translator, detail::constant_callable<Function>>;
-  detail::fast_signature<decltype(Function)>::template add<target>(module, name, parameters, doc,
-                                                                   results);
+  detail::fast_signature<decltype(Function)>::template add<target, result_place<Results>>(
+      module, name, parameters, doc, results);
 }
 
-template <class Lambda, class Translator>
+template <class Lambda, class Translator, class Results>
 void def_fast(PyObject* module, char const* name, Lambda lambda,
-              std::initializer_list<char const*> parameters, char const* doc, returns results) {
+              std::initializer_list<char const*> parameters, char const* doc, Results results) {
   static_assert(std::is_empty_v<Lambda>,
                 "dlbridge: def_fast takes functions and lambdas that capture nothing. Use "
                 "dlbridge::def for one that does");
   using target = detail::callable<Translator, detail::stored_callable<Lambda>>;
   detail::stored_callable<Lambda>::store(std::move(lambda));
-  detail::fast_signature<decltype(+std::declval<Lambda>())>::template add<target>(
+  detail::fast_signature<decltype(+std::declval<Lambda>())>::template add<target,
+                                                                          result_place<Results>>(
       module, name, parameters, doc, results);
 }
 }  // namespace python

@@ -38,7 +38,7 @@ inline ref give_indexable(managed_tensor m) noexcept {
 }  // namespace detail
 
 DLBRIDGE_API ref give_view(member_view const& view, PyObject* object, PyObject* first_argument,
-                           returns as) {
+                           result_choice as) {
   if (object == nullptr) {
     set_error_text(PyExc_TypeError,
                    "a dlbridge::member_view has no object to keep alive; return it from a method");

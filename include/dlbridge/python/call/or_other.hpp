@@ -57,7 +57,9 @@ template <class P>
 struct other_kind<P, numbers> {
   static constexpr bool fits =
       std::is_const_v<typename element_of<P>::type> && is_scalar<number_of<P>>;
-  static constexpr char const* type = " | dlbridge.typing.Numbers";
+  static constexpr char const* type = 
+      " | typing.SupportsFloat | typing.SupportsIndex | list[typing.Any] | "
+      "tuple[typing.Any, ...] | range";
   static constexpr char const* text = ", a number, a list of numbers";
   static constexpr char const* last_text = ", a number, or a list of numbers";
 
@@ -69,7 +71,11 @@ struct other_kind<P, numbers> {
 template <class P>
 struct other_kind<P, buffers> {
   static constexpr bool fits = true;
-  static constexpr char const* type = " | dlbridge.typing.Buffer";
+#if PY_VERSION_HEX >= 0x030C0000
+  static constexpr char const* type = " | collections.abc.Buffer";
+#else
+  static constexpr char const* type = " | typing_extensions.Buffer";
+#endif
   static constexpr char const* text = ", a buffer";
   static constexpr char const* last_text = ", or a buffer";
 

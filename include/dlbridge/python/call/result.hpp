@@ -57,10 +57,11 @@ constexpr bool is_result = detail::result_kind<T>::is_tensor;
 /// @par Thread and GIL
 /// The caller holds the GIL.
 template <class Result>
-ref give_result(Result&& result, PyObject* first_argument = nullptr, returns as = {}) noexcept;
+ref give_result(Result&& result, PyObject* first_argument = nullptr,
+                result_choice as = {}) noexcept;
 template <class Result>
 ref give_result(std::optional<Result>&& result, PyObject* first_argument = nullptr,
-                returns as = {}) noexcept;
+                result_choice as = {}) noexcept;
 
 /// Converts a tensor to a Python object for an attribute, an element of a dict, an argument of a
 /// Python function or of an exception.
@@ -73,7 +74,7 @@ ref give_result(std::optional<Result>&& result, PyObject* first_argument = nullp
 /// @par Thread and GIL
 /// The caller holds the GIL.
 template <class Tensor>
-ref to_python(Tensor&& tensor, returns as = {});
+ref to_python(Tensor&& tensor, result_choice as = {});
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
 

@@ -15,10 +15,11 @@ namespace python {
 namespace detail {
 template <class Extra>
 constexpr bool is_own_extra() noexcept {
-  static_assert(!std::is_same_v<Extra, library>,
+  constexpr bool is_library = std::is_convertible_v<Extra, library>;
+  static_assert(!is_library,
                 "dlbridge: a library is no extra argument of def. Write dlbridge::returns{...} "
                 "with it, such as dlbridge::returns{dlbridge::library::numpy}");
-  return std::is_same_v<Extra, returns> || std::is_same_v<Extra, library>;
+  return std::is_base_of_v<result_choice, Extra> || is_library;
 }
 
 template <class Tensor>
@@ -32,7 +33,7 @@ managed_tensor release(Tensor&& t) noexcept {
 }  // namespace detail
 
 template <class Result>
-ref give_result(Result&& result, PyObject* first_argument, returns as) noexcept {
+ref give_result(Result&& result, PyObject* first_argument, result_choice as) noexcept {
   using type = std::decay_t<Result>;
   static_assert(
       !std::is_lvalue_reference_v<Result>,
@@ -51,13 +52,14 @@ ref give_result(Result&& result, PyObject* first_argument, returns as) noexcept 
 }
 
 template <class Result>
-ref give_result(std::optional<Result>&& result, PyObject* first_argument, returns as) noexcept {
+ref give_result(std::optional<Result>&& result, PyObject* first_argument,
+                result_choice as) noexcept {
   return result ? python::give_result(std::move(*result), first_argument, as)
                 : ref::borrow(Py_None);
 }
 
 template <class Tensor>
-ref to_python(Tensor&& tensor, returns as) {
+ref to_python(Tensor&& tensor, result_choice as) {
   ref object = python::give_result(std::forward<Tensor>(tensor), nullptr, as);
   if (!object) {
     throw python_error();

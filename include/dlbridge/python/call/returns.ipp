@@ -17,7 +17,7 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
-DLBRIDGE_API void returns::add(returns const& more) noexcept {
+DLBRIDGE_API void result_choice::add(result_choice const& more) noexcept {
   which = more.which ? more.which : which;
   narrows = narrows || more.narrows;
 }
@@ -53,7 +53,7 @@ inline bool may_narrow(dtype from, dtype to, bool rounds) noexcept {
 }
 
 DLBRIDGE_NOINLINE DLBRIDGE_API ref keep_values(ref object, PyObject* producer,
-                                               tensor_view const& built, returns as,
+                                               tensor_view const& built, result_choice as,
                                                char const* wider) noexcept {
   managed_tensor const returned = import_producer(object.get());
   dtype const to = returned ? returned.view().dtype() : built.dtype();

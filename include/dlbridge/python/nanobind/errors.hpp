@@ -49,7 +49,7 @@ decltype(auto) throwing_pending(F&& f) {
 /// dlbridge::error to the Python exception of its errc. Call init first in NB_MODULE.
 /// @param results the library of the tensors for which nothing else states one, as
 /// returns{library::numpy}, or narrow. They apply to all modules of this extension
-inline void init(::nanobind::module_&, returns results = {});
+inline void init(::nanobind::module_&, result_choice results = {});
 
 DLBRIDGE_END_NAMESPACE
 

@@ -40,12 +40,12 @@ P cast(::nanobind::handle object, char const* name = nullptr);
 /// @par Thread and GIL
 /// The caller holds the GIL.
 template <class Tensor>
-::nanobind::object to_python(Tensor&& tensor, returns as = {});
+::nanobind::object to_python(Tensor&& tensor, result_choice as = {});
 
 namespace python::on_nanobind {
 // An item of an iterator over the tensors of an object.
 template <class Tensor>
-nb::object item_of(Tensor&& value, nb::handle owner, returns as);
+nb::object item_of(Tensor&& value, nb::handle owner, result_choice as);
 }  // namespace python::on_nanobind
 
 /// Makes a Python iterator over the tensors at(0), at(1), ..., at(count - 1), for __iter__.
@@ -60,7 +60,7 @@ nb::object item_of(Tensor&& value, nb::handle owner, returns as);
 template <class At>
 ::nanobind::typed<::nanobind::iterator, ::nanobind::any> make_iterator(::nanobind::object owner,
                                                                        std::size_t count, At at,
-                                                                       returns as = {});
+                                                                       result_choice as = {});
 
 DLBRIDGE_END_NAMESPACE
 

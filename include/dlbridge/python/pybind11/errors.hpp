@@ -45,7 +45,7 @@ struct translator {
 /// dlbridge::error to the Python exception of its errc. Call init first in PYBIND11_MODULE.
 /// @param results the library of the tensors for which nothing else states one, as
 /// returns{library::numpy}, or narrow. They apply to all modules of this extension
-void init(pybind11::module_&, returns results = {});
+void init(pybind11::module_&, result_choice results = {});
 
 DLBRIDGE_END_NAMESPACE
 

@@ -41,12 +41,12 @@ P cast(pybind11::handle object, char const* name = nullptr);
 /// @par Thread and GIL
 /// The caller holds the GIL.
 template <class Tensor>
-pybind11::object to_python(Tensor&& tensor, returns as = {});
+pybind11::object to_python(Tensor&& tensor, result_choice as = {});
 
 namespace python::on_pybind11 {
 // An item of an iterator over the tensors of an object.
 template <class Tensor>
-py::object item_of(Tensor&& value, py::handle owner, returns as);
+py::object item_of(Tensor&& value, py::handle owner, result_choice as);
 }  // namespace python::on_pybind11
 
 /// A Python iterator over tensors, which signatures state as Iterator[Any].
@@ -65,7 +65,8 @@ class DLBRIDGE_LOCAL tensor_iterator : public pybind11::iterator {
 /// @par Thread and GIL
 /// The caller holds the GIL, and so does every call of at.
 template <class At>
-tensor_iterator make_iterator(pybind11::object owner, std::size_t count, At at, returns as = {});
+tensor_iterator make_iterator(pybind11::object owner, std::size_t count, At at,
+                              result_choice as = {});
 
 DLBRIDGE_END_NAMESPACE
 

@@ -40,17 +40,14 @@ template <class Library, class A, std::size_t I, class T>
 T forwarded_argument(integer_argument<T>& value, function_record const&) {
   return value.value;
 }
-template <class Library, class A, std::size_t I, template <class> class Function, class R,
-          class... Parameters>
-std::decay_t<A> forwarded_argument(Function<callback_result<R>(Parameters...)>& value,
-                                   function_record const& record) {
-  using function = std::decay_t<A>;
-  return value ? function(checked_callback<Library, function>(std::move(value), record, I))
-               : function();
-}
 template <class Library, class A, std::size_t I, class Value>
-A&& forwarded_argument(Value& value, function_record const&) {
-  return static_cast<A&&>(value);
+decltype(auto) forwarded_argument(Value& value, [[maybe_unused]] function_record const& record) {
+  using type = std::decay_t<A>;
+  if constexpr (callback<type>::is_adapted) {
+    return value ? type(adapted_callback<Library, type>(std::move(value), record, I)) : type();
+  } else {
+    return static_cast<A&&>(value);
+  }
 }
 
 // Loads an argument once more, to find why a candidate refuses a call.
@@ -115,12 +112,13 @@ using scope_of =
 /// exception; caster<P> is its caster of a parameter that takes_ownership, and take<P> of it
 /// returns the object or throws; first_owns<Parameters...> is whether the first parameter may refer
 /// to memory of its Python object, and object_test<Parameters...>() which object it then is
+/// @tparam Place where annotations state the results
 /// @tparam Guard an object that lives as long as the C++ function runs
-template <class Library, class F, class Guard, class Signature>
+template <class Library, class F, class Guard, place Place, class Signature>
 class bound_function;
 
-template <class Library, class F, class Guard, class Result, class... Parameters>
-class bound_function<Library, F, Guard, Result(Parameters...)> {
+template <class Library, class F, class Guard, place Place, class Result, class... Parameters>
+class bound_function<Library, F, Guard, Place, Result(Parameters...)> {
   using indices = std::index_sequence_for<Parameters...>;
 
  public:
@@ -129,7 +127,7 @@ class bound_function<Library, F, Guard, Result(Parameters...)> {
     record_->explain = &explain_call<Library, Parameters...>;
   }
 
-  DLBRIDGE_INLINE library_result<Library, Result> operator()(
+  DLBRIDGE_INLINE library_result<Library, Result, Place> operator()(
       library_parameter<Library, Parameters>... values) const {
     active_call* const call = accept(values...);
     try {
@@ -176,11 +174,11 @@ class bound_function<Library, F, Guard, Result(Parameters...)> {
   }
 
   template <std::size_t... Is>
-  DLBRIDGE_INLINE library_result<Library, Result> run(
+  DLBRIDGE_INLINE library_result<Library, Result, Place> run(
       std::index_sequence<Is...>, library_parameter<Library, Parameters>&... values) const {
     auto loaders = std::tie(detail::loader_in(values)...);
     [[maybe_unused]] scope_of<Result, Parameters...> const scope(detail::first_tensor_in(loaders));
-    if constexpr (std::is_same_v<library_result<Library, Result>, Result>) {
+    if constexpr (std::is_same_v<library_result<Library, Result, Place>, Result>) {
       return call_function(forwarded_argument<Library, Parameters, Is>(values, *record_)...);
     } else {
       return convert(
@@ -195,7 +193,7 @@ class bound_function<Library, F, Guard, Result(Parameters...)> {
         [&]() -> Result { return function_(std::forward<Forwarded>(arguments)...); });
   }
   template <class Value>
-  library_result<Library, Result> convert(Value result, PyObject* first_argument) const {
+  library_result<Library, Result, Place> convert(Value result, PyObject* first_argument) const {
     if constexpr (is_result<Value>) {
       ref object = python::give_result(std::move(result), first_argument, record_->results);
       if (!object) {

@@ -73,7 +73,7 @@ ref give_by_table(exchange_table table, managed_tensor m) noexcept;
 
 // Converts a tensor by NumPy's C API, or else by from_dlpack.
 // @pre path.function is not empty.
-ref give_by_function(path_to_library const& path, managed_tensor m, returns as) noexcept;
+ref give_by_function(path_to_library const& path, managed_tensor m, result_choice as) noexcept;
 
 // The conversion to objects of a library, which is imported if necessary. It is unknown, with an
 // exception set, while the library cannot be imported.

@@ -90,7 +90,7 @@ DLBRIDGE_API path_to_library export_path_of(PyObject* object) noexcept {
 }
 
 DLBRIDGE_API ref give_by_function(path_to_library const& path, managed_tensor m,
-                                  returns as) noexcept {
+                                  result_choice as) noexcept {
   if (numpy_arrays const* const arrays = m ? path.arrays() : nullptr) {
     ref array = arrays->give(m);
     if (array || !m) {
@@ -164,7 +164,7 @@ DLBRIDGE_API ref give_as(library which, managed_tensor m, bool narrows) noexcept
 }
 
 DLBRIDGE_API ref give_stated(managed_tensor m, bool narrows) noexcept {
-  returns const& all = module_results;
+  result_choice const& all = module_results;
   return all.which ? give_as(*all.which, std::move(m), narrows) : give_own(std::move(m));
 }
 

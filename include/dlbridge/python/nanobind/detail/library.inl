@@ -125,20 +125,20 @@ struct type_caster<dlbridge::python::binding::callback_result<R>> {
   operator Value() noexcept { return std::move(value); }
   Value value{};
 };
-template <class R>
-struct type_caster<dlbridge::python::binding::made_object<R>> {
-  static constexpr auto Name = dlbridge::python::on_nanobind::descr_of<
-      dlbridge::python::annotation_composer<R, dlbridge::python::place::result>>();
-  static handle from_cpp(dlbridge::python::binding::made_object<R>&& result, rv_policy,
+template <class R, dlbridge::python::place Place>
+struct type_caster<dlbridge::python::binding::made_object<R, Place>> {
+  static constexpr auto Name =
+      dlbridge::python::on_nanobind::descr_of<dlbridge::python::annotation_composer<R, Place>>();
+  static handle from_cpp(dlbridge::python::binding::made_object<R, Place>&& result, rv_policy,
                          cleanup_list*) noexcept {
     return result.object.release();
   }
 };
-template <class R>
-struct type_caster<dlbridge::python::binding::returned_value<R>> {
-  static constexpr auto Name = dlbridge::python::on_nanobind::descr_of<
-      dlbridge::python::annotation_composer<R, dlbridge::python::place::result>>();
-  static handle from_cpp(dlbridge::python::binding::returned_value<R>&& result, rv_policy,
+template <class R, dlbridge::python::place Place>
+struct type_caster<dlbridge::python::binding::returned_value<R, Place>> {
+  static constexpr auto Name =
+      dlbridge::python::on_nanobind::descr_of<dlbridge::python::annotation_composer<R, Place>>();
+  static handle from_cpp(dlbridge::python::binding::returned_value<R, Place>&& result, rv_policy,
                          cleanup_list* call) noexcept;
 };
 }  // namespace detail
@@ -217,9 +217,10 @@ inline bool type_caster<dlbridge::python::detail::loaded_argument<P>>::from_pyth
                                                      dp::on_nanobind::may_convert(flags));
 }
 
-template <class R>
-inline handle type_caster<dlbridge::python::binding::returned_value<R>>::from_cpp(
-    dlbridge::python::binding::returned_value<R>&& result, rv_policy, cleanup_list* call) noexcept {
+template <class R, dlbridge::python::place Place>
+inline handle type_caster<dlbridge::python::binding::returned_value<R, Place>>::from_cpp(
+    dlbridge::python::binding::returned_value<R, Place>&& result, rv_policy,
+    cleanup_list* call) noexcept {
   namespace dp = dlbridge::python;
   dp::ref object;
   dp::guarded([&] {
