@@ -16,9 +16,7 @@ import callers
 import numpy as np
 import pytest
 
-MODULES = [
-    name for name in ("given_pybind11", "given_nanobind") if importlib.util.find_spec(name)
-]
+MODULES = [name for name in ("given_pybind11", "given_nanobind") if importlib.util.find_spec(name)]
 CALLERS = [
     callers.LIBRARIES[name] for name in ("numpy", "torch", "jax") if importlib.util.find_spec(name)
 ]
@@ -100,9 +98,7 @@ OTHER_DTYPE = "expected float32[*] on cpu; got float64[2] on cpu: dtype differs"
 @pytest.mark.parametrize(
     "result, reason", [([1], NO_PRODUCER), (np.ones(2), OTHER_DTYPE)], ids=["list", "dtype"]
 )
-def test_the_result_of_a_callback_is_checked(
-    given: Any, x: Any, result: Any, reason: str
-) -> None:
+def test_the_result_of_a_callback_is_checked(given: Any, x: Any, result: Any, reason: str) -> None:
     def f(_: Any) -> Any:
         return result
 

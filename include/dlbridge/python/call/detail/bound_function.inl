@@ -15,7 +15,7 @@
 #include <dlbridge/python/call/detail/active_call.hpp>
 #include <dlbridge/python/call/detail/argument_check.hpp>
 #include <dlbridge/python/call/detail/bind_arguments.hpp>
-#include <dlbridge/python/call/detail/callback_argument.hpp>
+#include <dlbridge/python/call/detail/callback_argument.inl>
 #include <dlbridge/python/call/detail/caller_scope.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
 #include <dlbridge/python/call/detail/library_parameter.hpp>

@@ -29,7 +29,7 @@ inline ref make_typing_class(PyObject* module) noexcept {
       !ref::steal(api<PyRun_String>(typing_source, Py_file_input, space.get(), space.get()))) {
     return ref();
   }
-  return ref::borrow(PyDict_GetItemString(space.get(), "SupportsDLPack"));
+  return ref::borrow(api<PyDict_GetItemString>(space.get(), "SupportsDLPack"));
 }
 
 DLBRIDGE_NOINLINE DLBRIDGE_API bool add_typing_names(PyObject* scope) noexcept {
