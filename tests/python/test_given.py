@@ -204,12 +204,12 @@ def test_calls_keep_no_reference(given: Any, x: Any) -> None:
 def test_an_override_computes_with_arrays_of_the_caller(
     given: Any, caller: callers.Library, x: Any
 ) -> None:
-    class Solver(given.Solver):  # type: ignore[misc, name-defined]
+    class Solver(given.Solver):  # type: ignore[misc]
         def step(self, array: Any) -> Any:
             assert type(array).__name__ == caller.type
             return array + 1
 
-    class Wrong(given.Solver):  # type: ignore[misc, name-defined]
+    class Wrong(given.Solver):  # type: ignore[misc]
         def step(self, array: Any) -> Any:
             return [1]
 

@@ -7,11 +7,11 @@
 
 #include <dlbridge/exit_guard.hpp>
 #include <dlbridge/python/call/def_fast.hpp>
-#include <dlbridge/python/call/detail/typing_names.hpp>
 #include <dlbridge/python/call/detail/agree_on_extents.inl>
 #include <dlbridge/python/call/detail/bind_arguments.hpp>
 #include <dlbridge/python/call/detail/record_owner.ipp>
 #include <dlbridge/python/call/detail/refusals.hpp>
+#include <dlbridge/python/call/detail/typing_names.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/ref.hpp>

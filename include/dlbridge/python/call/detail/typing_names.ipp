@@ -9,8 +9,9 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-// The stub of jax.Array states no more than this of DLPack. Without the attributes that Python's typing adds, which stub generators would take for members of
-// the protocol; the base class has them.
+// The stub of jax.Array states no more than this of DLPack. Without the attributes that Python's
+// typing adds, which stub generators would take for members of the protocol; the base class has
+// them.
 constexpr char const* typing_source = R"(
 import typing
 class SupportsDLPack(typing.Protocol):
