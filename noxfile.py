@@ -324,7 +324,11 @@ BY_TEST = (*WORKERS, "--dist=load")
 
 # Modules of many functions whose headers `extension` and the unit tests cover, and their tests. The
 # builds with sanitizers leave them out, as they take minutes to compile.
-TABLE_MODULES = ("signatures_pybind11", "signatures_nanobind", "moved_pybind11", "moved_nanobind")
+TABLE_MODULES = tuple(
+    f"{name}_{library}"
+    for name in ("signatures", "moved", "given")
+    for library in ("pybind11", "nanobind")
+)
 TABLE_TESTS = tuple(f"--ignore=tests/python/test_{name}.py" for name in
                     ("signatures", "moved_extensions", "converted", "broadcast", "element_types",
                      "or_other_buffers"))  # fmt: skip

@@ -25,11 +25,11 @@ using owned_matrix =
 // Memory that C++ allocates, and that the result owns.
 static dlbridge::managed_tensor make() { return dlbridge::build(std::vector<float>(6)); }
 
-template <dlbridge::library Library>
-static void add_result(pybind11::module_& m, std::string const& name) {
+template <class Library>
+static void add_result(pybind11::module_& m, std::string const& name, Library library) {
   dlbridge::def_fast(
-      m, ("fast_to_" + name).c_str(), [] { return make(); }, {}, "", dlbridge::returns{Library});
-  dlbridge::def(m, ("to_" + name).c_str(), [] { return make(); }, dlbridge::returns{Library});
+      m, ("fast_to_" + name).c_str(), [] { return make(); }, {}, "", dlbridge::returns{library});
+  dlbridge::def(m, ("to_" + name).c_str(), [] { return make(); }, dlbridge::returns{library});
 }
 
 // Binds a function by dlbridge::def and, with another name, by pybind11's m.def.
@@ -98,9 +98,9 @@ PYBIND11_MODULE(MODULE_NAME, m) {
       },
       pybind11::arg("x"));
   dlbridge::def_fast(m, "like", [](owned_matrix x) { return x.empty_like<float>(); }, {"x"});
-  add_result<dlbridge::library::dlbridge>(m, "dlbridge");
-  add_result<dlbridge::library::numpy>(m, "numpy");
-  add_result<dlbridge::library::torch>(m, "torch");
-  add_result<dlbridge::library::jax>(m, "jax");
-  add_result<dlbridge::library::tvm_ffi>(m, "tvm_ffi");
+  add_result(m, "dlbridge", dlbridge::library::dlbridge);
+  add_result(m, "numpy", dlbridge::library::numpy);
+  add_result(m, "torch", dlbridge::library::torch);
+  add_result(m, "jax", dlbridge::library::jax);
+  add_result(m, "tvm_ffi", dlbridge::library::tvm_ffi);
 }

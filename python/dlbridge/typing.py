@@ -84,7 +84,8 @@ SupportsArrow = Union[SupportsArrowArray, SupportsArrowStream]
 #: A name ("cuda:0"), a pair (device type, device id), or a framework's device object.
 DeviceLike = Union[str, tuple[SupportsIndex, SupportsIndex], Any]
 
-#: A name ("float32"), a triple (code, bits, lanes), or a framework's dtype object.
+#: A name ("float32"), a triple (code, bits, lanes), a framework's dtype object, or an object whose
+#: __dlpack_data_type__() returns such a triple.
 DTypeLike = Union[str, tuple[int, int], tuple[int, int, int], Any]
 
 #: A number, and lists, tuples and ranges of numbers at any depth.

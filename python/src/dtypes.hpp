@@ -114,9 +114,20 @@ inline bool read_numpy_alias(PyObject* value, dtype& out) noexcept {
   return named && read_dtype_name(named.get(), out);
 }
 
-// Reads a dtype: a name, a framework's dtype, a type of Python's numbers, or a pair or triple
-// (code, bits, lanes). Returns false, with ValueError set, for any other value.
+// Reads a dtype: a name, a framework's dtype, an object with __dlpack_data_type__, a type of
+// Python's numbers, or a pair or triple (code, bits, lanes). Returns false, with ValueError set,
+// for any other value.
 DLBRIDGE_COLD inline bool read_dtype(PyObject* value, dtype& out) noexcept {
+  // The exchange of dtypes that tvm-ffi and Paddle read too, dmlc/dlpack#172: such a triple.
+  ref exchanged;
+  if (!PyTuple_Check(value) && !PyUnicode_Check(value) && !PyType_Check(value)) {
+    ref const method = optional_attribute(value, "__dlpack_data_type__");
+    exchanged = method ? ref::steal(api<PyObject_CallNoArgs>(method.get())) : ref();
+    if (PyErr_Occurred() != nullptr) {
+      return false;
+    }
+    value = exchanged ? exchanged.get() : value;
+  }
   if (!PyTuple_Check(value)) {
     return read_python_type(value, out) || read_dtype_name(value, out) ||
            refuse_value(value, "dtype",

@@ -102,6 +102,7 @@ py::object type_object(void* type) {
 }  // namespace
 
 PYBIND11_MODULE(_core, m, py::mod_gil_not_used(), py::multiple_interpreters::not_supported()) {
+  m.attr("SupportsDLPack") = py::none();  // it has a stub of its own
   dlbridge::init(m);
   py::options options;
   options.disable_function_signatures();  // the docstrings begin with them, as inspect reads them
@@ -124,4 +125,5 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used(), py::multiple_interpreters::not
   m.def("_drivers", &drivers, core::doc_of("_drivers"));
   dlbridge::def(m, "_vector", &make_vector, py::arg("size"), py::arg("on_free"),
                 core::doc_of("_vector"));
+  py::delattr(m, "SupportsDLPack");
 }

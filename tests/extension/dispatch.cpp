@@ -43,6 +43,7 @@ void add_result_dtypes(py::module_ m) {
   result_dtypes::add_functions<py::function>([&](char const* name, auto function, auto... extra) {
     dlbridge::def(m, name, function, extra...);
   });
+  dlbridge::def(m, "narrow_all", [m]() mutable { dlbridge::init(m, dlbridge::narrow); });
   result_dtypes::add_plain_functions(m);
   py::class_<result_dtypes::table> table(m, "Table");
   table.def(py::init<>());

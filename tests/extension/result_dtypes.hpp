@@ -86,7 +86,6 @@ void add_functions(Bind bind) {
   auto const in_jax = [](any_tensor const& values) { return dlbridge::copy_of(values.view()); };
   bind("in_jax", in_jax, returns{library::jax});
   bind("in_jax_narrow", in_jax, dlbridge::narrow, returns{library::jax});
-  bind("narrow_all", [] { dlbridge::narrow_results(); });
 }
 inline auto halves(dlbridge::argument<float const> const& x) {
   auto result = x.empty_like<double>();

@@ -203,6 +203,24 @@ void add_container_results(Add&& add) {
       },
       "x");
   add("same_list", [](std::vector<owned> xs) { return xs; }, "xs");
+  add(
+      "chunks",  // of two levels, as generators of contours return
+      [](argument<float const, vector> x, bool with_offsets) {
+        using list = std::vector<std::optional<argument<float, vector>>>;
+        list points;
+        points.emplace_back(times(x, 2));
+        points.emplace_back(std::nullopt);
+        std::variant<std::tuple<list, list>, std::tuple<list, std::map<std::string, list>>> result;
+        if (with_offsets) {
+          std::map<std::string, list> offsets;
+          offsets["x"].emplace_back(times(x, 3));
+          result = std::make_tuple(std::move(points), std::move(offsets));
+        } else {
+          result = std::make_tuple(std::move(points), list());
+        }
+        return result;
+      },
+      "x", "with_offsets");
 }
 
 }  // namespace signatures

@@ -435,6 +435,17 @@ ROWS = (
         (Call(([Array([2]), Array([3])],), [Array([2]), Array([3])]), Call(([],), [])),
     ),
     Row(
+        "chunks",
+        "std::variant<std::tuple<list, list>, std::tuple<list, std::map<std::string, list>>>("
+        "argument<float const, ...> x, bool with_offsets), list: "
+        "std::vector<std::optional<argument<float, ...>>>",
+        ("list", "tuple", "dict", "results in containers of two levels"),
+        (
+            Call((Array([1, 2]), False), ([Array([2, 4]), None], [])),
+            Call((Array([1]), True), ([Array([2]), None], {"x": [Array([3])]})),
+        ),
+    ),
+    Row(
         "weigh",
         "std::int64_t(tensor_span<float const, shape<named<'n'>, 3>> x, "
         "tensor_span<float const, shape<named<'n'>>> y)",

@@ -162,7 +162,7 @@ def test_defaults_and_keywords(extension: Any) -> None:
         extension.join(t, t, "there")
     factor = {"extension": "typing.SupportsFloat | typing.SupportsIndex"}
     assert extension.scale.__doc__.rstrip() == (
-        'scale(x: typing.Annotated[dlbridge.typing.SupportsDLPack, "float32[*] on cpu, writable"], '
+        'scale(x: typing.Annotated[SupportsDLPack, "float32[*] on cpu, writable"], '
         f"factor: {factor.get(extension.__name__, 'float')} = 2.0) -> None\n\n"
         "Multiplies in place."
     )

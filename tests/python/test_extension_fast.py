@@ -20,7 +20,7 @@ def fast(extension: Any) -> Any:
 
 
 INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-VECTOR = 'typing.Annotated[dlbridge.typing.SupportsDLPack, "float32[*] on cpu{}"]'
+VECTOR = 'typing.Annotated[SupportsDLPack, "float32[*] on cpu{}"]'
 
 
 class Index:

@@ -17,7 +17,7 @@ from cpython_build import FREE_THREADED
 import dlbridge
 from producers import Raises
 
-FLOAT32 = 'typing.Annotated[dlbridge.typing.SupportsDLPack, "float32[*, *] on cpu"]'
+FLOAT32 = 'typing.Annotated[SupportsDLPack, "float32[*, *] on cpu"]'
 
 
 @pytest.fixture

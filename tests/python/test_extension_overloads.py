@@ -19,7 +19,7 @@ from bindings import freed_once
 from producers import Producer, Raises
 
 FLOAT32, FLOAT64, INT64 = (
-    f'typing.Annotated[dlbridge.typing.SupportsDLPack, "{dtype}[*] on cpu"]'
+    f'typing.Annotated[SupportsDLPack, "{dtype}[*] on cpu"]'
     for dtype in ("float32", "float64", "int64")
 )
 INTEGER = {"extension": "typing.SupportsInt | typing.SupportsIndex", "nanobind_extension": "int"}
@@ -213,7 +213,7 @@ def test_methods(extension: Any) -> None:
         image.add(Producer(dtype=(2, 16, 1)))
     line = (
         "{n}. add({self}, other: "
-        'typing.Annotated[dlbridge.typing.SupportsDLPack, "{dtype}[*, *] on cpu"]) '
+        'typing.Annotated[SupportsDLPack, "{dtype}[*, *] on cpu"]) '
         "-> {module}.Image\n"
         "  argument 'other': expected {dtype}[*, *] on cpu; got float16[2, 3] on cpu: dtype differs"
     )

@@ -106,7 +106,7 @@ def test_messages_of_the_library(
     expected = words.partition("; got ")[0].partition("expected ")[2]
     expected = re.sub(", aligned to (4|8|64) bytes", "", expected)
     assert error.startswith(f"{name}(): incompatible function arguments.")
-    assert f'x: typing.Annotated[dlbridge.typing.SupportsDLPack, "{expected}"]' in error
+    assert f'x: typing.Annotated[SupportsDLPack, "{expected}"]' in error
     assert (p.exports, p.calls) == ([1], [1])
 
 

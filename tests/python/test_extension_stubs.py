@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 MODULES = os.environ["DLBRIDGE_TEST_MODULES"]
-VECTOR = 'typing.Annotated[dlbridge.typing.SupportsDLPack, "float32[*] on cpu{}"]'
+VECTOR = 'typing.Annotated[SupportsDLPack, "float32[*] on cpu{}"]'
 
 # CPython 3.13 states a text signature for every function without arguments. The generator prefers
 # it to the docstring, and it has no result.
@@ -20,7 +20,7 @@ DEVICE = "" if sys.version_info >= (3, 13) else " -> tuple[int, int]"
 # A stub file, and a line of it.
 SIGNATURES: list[tuple[str, str]] = [
     ("by_fast.pyi",
-     'def rgb(x: typing.Annotated[dlbridge.typing.SupportsDLPack, "uint8[*, *, 3] on cpu"]) '
+     'def rgb(x: typing.Annotated[SupportsDLPack, "uint8[*, *, 3] on cpu"]) '
      "-> int:"),
     ("by_def.pyi",
      "def float_or_double(x: typing.Annotated[dlbridge.typing.SupportsDLPack, "

@@ -26,7 +26,7 @@ extension: Any = importlib.import_module("nanobind_extension")
 
 
 def test_an_element_that_the_caster_of_a_list_refuses() -> None:
-    floats = 'typing.Annotated[dlbridge.typing.SupportsDLPack, "float32[*] on cpu"]'
+    floats = 'typing.Annotated[SupportsDLPack, "float32[*] on cpu"]'
     with pytest.raises(TypeError) as raised:
         extension.by_library.totals([np.zeros(2, "float32"), np.zeros(2)])
     assert f"Sequence[{floats}]" in str(raised.value)

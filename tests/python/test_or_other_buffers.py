@@ -164,7 +164,8 @@ def test_names_of_extents(extension: Any) -> None:
 
 
 def test_signatures_name_the_buffer(extension: Any) -> None:
-    annotation = 'typing.Annotated[dlbridge.typing.SupportsDLPack | dlbridge.typing.Buffer, "uint8['
+    buffer = "typing_extensions.Buffer" if sys.version_info < (3, 12) else "collections.abc.Buffer"
+    annotation = f'typing.Annotated[SupportsDLPack | {buffer}, "uint8['
     assert annotation in extension.sum_bytes.__doc__
 
 

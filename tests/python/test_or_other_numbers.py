@@ -248,15 +248,13 @@ def test_no_reference_is_kept(extension: Any) -> None:
 
 def test_signatures_name_the_numbers(extension: Any) -> None:
     annotation = (
-        "typing.Annotated[dlbridge.typing.SupportsDLPack | dlbridge.typing.Numbers, "
-        '"float32[*, 3] on cpu"]'
+        "typing.Annotated[SupportsDLPack | typing.SupportsFloat | typing.SupportsIndex | "
+        'list[typing.Any] | tuple[typing.Any, ...] | range, "float32[*, 3] on cpu"]'
     )
     assert annotation in extension.sum_points.__doc__
-    others = (
-        "Numbers | dlbridge.typing.Buffer | dlbridge.typing.SupportsArray | "
-        "dlbridge.typing.SupportsArrow, "
-    )
-    assert others in extension.sum_bytes_or_numbers.__doc__
+    buffer = "typing_extensions.Buffer" if sys.version_info < (3, 12) else "collections.abc.Buffer"
+    arrays = "SupportsArray | SupportsArrowArray | SupportsArrowStream"
+    assert f" | range | {buffer} | {arrays}, " in extension.sum_bytes_or_numbers.__doc__
 
 
 def test_named_extents(extension: Any) -> None:

@@ -907,6 +907,27 @@ def test_a_dtype_of_any_width(numbers: tuple[int, int, int]) -> None:
     assert dlbridge.empty(4, dtype).dtype == dtype
 
 
+class ExchangedDtype:
+    """A dtype with the exchange of dmlc/dlpack#172, which tvm-ffi reads too."""
+
+    def __init__(self, result: Any) -> None:
+        self.result = result
+
+    def __dlpack_data_type__(self) -> Any:
+        if isinstance(self.result, Exception):
+            raise self.result
+        return self.result
+
+
+def test_the_exchange_of_dtypes() -> None:
+    assert dlbridge.dtype(ExchangedDtype((4, 16, 1))) == "bfloat16"
+    assert dlbridge.empty(2, ExchangedDtype((2, 64, 1))).dtype == "float64"
+    with pytest.raises(ValueError, match=r"\(code, bits, lanes\) of a DLPack dtype"):
+        dlbridge.dtype(ExchangedDtype((2, 64, 0)))
+    with pytest.raises(LookupError, match="its own"):
+        dlbridge.dtype(ExchangedDtype(LookupError("its own")))
+
+
 @pytest.mark.parametrize("name", ["int1", "int3", "uint7", "int24", "float80", "complex160"])
 def test_names_of_numbers_that_a_library_has(name: str) -> None:
     assert dlbridge.dtype(name) == name

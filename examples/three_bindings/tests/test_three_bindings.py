@@ -74,4 +74,4 @@ def test_canvas_without_memory(filters: Any) -> None:
 def test_the_stub_of_nanobind() -> None:
     module = importlib.import_module("three_bindings.with_nanobind")
     stub = Path(module.__file__).with_name("with_nanobind.pyi").read_text()
-    assert 'Annotated[dlbridge.typing.SupportsDLPack, "uint8[*, *, 3] on cpu"]' in stub
+    assert 'Annotated[SupportsDLPack, "uint8[*, *, 3] on cpu"]' in stub

@@ -12,6 +12,7 @@
 #include <dlbridge/python/call/detail/active_call.ipp>
 #include <dlbridge/python/call/detail/annotation.ipp>
 #include <dlbridge/python/call/detail/bind_arguments.ipp>
+#include <dlbridge/python/call/detail/caller_scope.ipp>
 #include <dlbridge/python/call/detail/describe_parameters.ipp>
 #include <dlbridge/python/call/detail/element_argument.ipp>
 #include <dlbridge/python/call/detail/element_refusal.ipp>
@@ -24,6 +25,7 @@
 #include <dlbridge/python/call/detail/refusals.ipp>
 #include <dlbridge/python/call/detail/scalar.ipp>
 #include <dlbridge/python/call/detail/tensor_argument_base.ipp>
+#include <dlbridge/python/call/detail/typing_names.ipp>
 #include <dlbridge/python/call/member_view.ipp>
 #include <dlbridge/python/call/origin.ipp>
 #include <dlbridge/python/call/parameter.ipp>

@@ -86,7 +86,7 @@ class any_argument {
 
   /// Converts the tensor to a Python object of the origin's library, as argument::give.
   /// @return the object, or an empty ref with a Python exception set
-  [[nodiscard]] python::ref give(returns as = {}) && noexcept;
+  [[nodiscard]] python::ref give(result_choice as = {}) && noexcept;
 
  private:
   template <class T, class Shape, class... Constraints>

@@ -22,7 +22,7 @@ DLBRIDGE_API any_argument any_argument::empty_like() const {
   return empty_like(detail::require_owner(tensor_).view().dtype());
 }
 
-DLBRIDGE_API python::ref any_argument::give(returns as) && noexcept {
+DLBRIDGE_API python::ref any_argument::give(result_choice as) && noexcept {
   return origin_.give_back(std::move(tensor_), object_.release(), as);
 }
 

@@ -169,7 +169,7 @@ class argument {
   /// The object owns the memory afterwards; on failure the tensor is freed.
   /// @par Thread and GIL
   /// The caller holds the GIL.
-  [[nodiscard]] python::ref give(returns as = {}) && noexcept {
+  [[nodiscard]] python::ref give(result_choice as = {}) && noexcept {
     return origin_.give_back(std::move(tensor_).release(), object_.release(), as);
   }
 

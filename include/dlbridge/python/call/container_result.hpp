@@ -23,7 +23,7 @@ bool set_item(PyObject* sequence, Py_ssize_t i, ref item) noexcept;
 /// @par Thread and GIL
 /// The caller holds the GIL.
 template <class Container>
-ref give_container(Container&& result, PyObject* first_argument, returns as,
+ref give_container(Container&& result, PyObject* first_argument, result_choice as,
                    PyObject* object = nullptr);
 }  // namespace python
 DLBRIDGE_END_NAMESPACE

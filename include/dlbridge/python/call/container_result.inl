@@ -20,7 +20,7 @@ namespace detail {
 // What the elements of one result have in common: see give_container.
 struct result_context {
   PyObject* first_argument;
-  returns as;
+  result_choice as;
   PyObject* object;
 };
 
@@ -106,7 +106,8 @@ ref give_element(T&& value, result_context const& context) {
 }  // namespace detail
 
 template <class Container>
-ref give_container(Container&& result, PyObject* first_argument, returns as, PyObject* object) {
+ref give_container(Container&& result, PyObject* first_argument, result_choice as,
+                   PyObject* object) {
   static_assert(!std::is_lvalue_reference_v<Container>, "dlbridge: pass the result as an rvalue");
   ref made =
       detail::give_element(std::move(result), detail::result_context{first_argument, as, object});

@@ -37,15 +37,15 @@ struct plain_translator {
 ///   function of this name
 /// @par Thread and GIL
 /// The caller holds the GIL. The function runs with the GIL held.
-template <auto Function, class Translator = detail::plain_translator>
+template <auto Function, class Translator = detail::plain_translator, class Results = result_choice>
 void def_fast(PyObject* module, char const* name,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
-              returns results = {});
+              Results results = {});
 /// The same, for a lambda that captures nothing.
-template <class Lambda, class Translator = detail::plain_translator>
+template <class Lambda, class Translator = detail::plain_translator, class Results = result_choice>
 void def_fast(PyObject* module, char const* name, Lambda lambda,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
-              returns results = {});
+              Results results = {});
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
 

@@ -35,16 +35,16 @@ using fast_function = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyO
 
 DLBRIDGE_COLD void add_fast(PyObject* module, char const* name,
                             std::initializer_list<char const*> parameters, char const* doc,
-                            returns results, fast_function call,
+                            result_choice results, fast_function call,
                             signature_annotations const& annotations);
 
 template <class Signature>
 struct fast_signature;
 template <class Result, class... Parameters>
 struct fast_signature<Result (*)(Parameters...)> {
-  template <class Callable>
+  template <class Callable, place Place>
   static void add(PyObject* module, char const* name, std::initializer_list<char const*> parameters,
-                  char const* doc, returns results);
+                  char const* doc, result_choice results);
 };
 template <class Result, class... Parameters>
 struct fast_signature<Result (*)(Parameters...) noexcept>
@@ -172,7 +172,8 @@ struct fast_call {
     if constexpr (is_number_type<type>) {
       return scalar<type>::make(value);
     } else {
-      static_assert(is_result<type> || is_container<type>,
+      constexpr bool is_list = is_container_result<type> && !is_view_or_holds_one<type>;
+      static_assert(is_result<type> || is_list,
                     "dlbridge: def_fast returns nothing, a number, a tensor or a container of "
                     "tensors");
       fast_record const& record = fast_record::of(self);
@@ -180,7 +181,7 @@ struct fast_call {
       if constexpr (is_result<type>) {
         return python::give_result(std::forward<Value>(value), first_argument, record.results)
             .release();
-      } else if constexpr (is_container<type>) {
+      } else if constexpr (is_list) {
         return give_container(std::forward<Value>(value), first_argument, record.results).release();
       } else {
         return nullptr;
@@ -206,33 +207,34 @@ struct stored_callable {
 };
 
 template <class Result, class... Parameters>
-template <class Callable>
+template <class Callable, place Place>
 void fast_signature<Result (*)(Parameters...)>::add(PyObject* module, char const* name,
                                                     std::initializer_list<char const*> parameters,
-                                                    char const* doc, returns results) {
+                                                    char const* doc, result_choice results) {
   add_fast(module, name, parameters, doc, results,
            &fast_call<Callable, Result, Parameters...>::call,
-           annotations_of_signature<Result, Parameters...>::get());
+           annotations_of_signature<Place, Result, Parameters...>::get());
 }
 }  // namespace detail
 
-template <auto Function, class Translator>
+template <auto Function, class Translator, class Results>
 void def_fast(PyObject* module, char const* name, std::initializer_list<char const*> parameters,
-              char const* doc, returns results) {
+              char const* doc, Results results) {
   using target = detail::callable<Translator, detail::constant_callable<Function>>;
-  detail::fast_signature<decltype(Function)>::template add<target>(module, name, parameters, doc,
-                                                                   results);
+  detail::fast_signature<decltype(Function)>::template add<target, result_place<Results>>(
+      module, name, parameters, doc, results);
 }
 
-template <class Lambda, class Translator>
+template <class Lambda, class Translator, class Results>
 void def_fast(PyObject* module, char const* name, Lambda lambda,
-              std::initializer_list<char const*> parameters, char const* doc, returns results) {
+              std::initializer_list<char const*> parameters, char const* doc, Results results) {
   static_assert(std::is_empty_v<Lambda>,
                 "dlbridge: def_fast takes functions and lambdas that capture nothing. Use "
                 "dlbridge::def for one that does");
   using target = detail::callable<Translator, detail::stored_callable<Lambda>>;
   detail::stored_callable<Lambda>::store(std::move(lambda));
-  detail::fast_signature<decltype(+std::declval<Lambda>())>::template add<target>(
+  detail::fast_signature<decltype(+std::declval<Lambda>())>::template add<target,
+                                                                          result_place<Results>>(
       module, name, parameters, doc, results);
 }
 }  // namespace python

@@ -11,6 +11,7 @@
 #include <dlbridge/python/call/detail/bind_arguments.hpp>
 #include <dlbridge/python/call/detail/record_owner.ipp>
 #include <dlbridge/python/call/detail/refusals.hpp>
+#include <dlbridge/python/call/detail/typing_names.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/ref.hpp>
@@ -44,13 +45,14 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void require_free_name(PyObject* module, 
 
 DLBRIDGE_NOINLINE DLBRIDGE_API void add_fast(PyObject* module, char const* name,
                                              std::initializer_list<char const*> parameters,
-                                             char const* doc, returns results, fast_function call,
+                                             char const* doc, result_choice results,
+                                             fast_function call,
                                              signature_annotations const& annotations) {
   if (parameters.size() > annotations.count) {
     raise(refusal(errc::bad_argument, "at most one name for each parameter", name));
   }
   ref const module_name = ref::steal(api<PyModule_GetNameObject>(module));
-  if (!module_name || !names::prepare()) {
+  if (!module_name || !names::prepare() || !add_typing_names(module)) {
     throw python_error();
   }
   require_free_name(module, name);

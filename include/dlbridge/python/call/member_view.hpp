@@ -43,7 +43,8 @@ namespace python {
 /// @throws error if the memory is described wrongly
 /// @par Thread and GIL
 /// The caller holds the GIL.
-ref give_view(member_view const& view, PyObject* object, PyObject* first_argument, returns as);
+ref give_view(member_view const& view, PyObject* object, PyObject* first_argument,
+              result_choice as);
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
 

@@ -38,15 +38,18 @@ inline ref give_indexable(managed_tensor m) noexcept {
 }  // namespace detail
 
 DLBRIDGE_API ref give_view(member_view const& view, PyObject* object, PyObject* first_argument,
-                           returns as) {
+                           result_choice as) {
   if (object == nullptr) {
     set_error_text(PyExc_TypeError,
                    "a dlbridge::member_view has no object to keep alive; return it from a method");
     return ref();
   }
   managed_tensor m = build_on(object_owner(ref::borrow(object)), view.memory());
+  if (!as.which && first_argument == nullptr) {
+    as.which = detail::module_results.which;
+  }
   if (as.which) {
-    return give_as(*as.which, std::move(m), as.narrows);
+    return detail::give_as(*as.which, std::move(m), as.narrows);
   }
   return first_argument != nullptr ? origin(first_argument).give(std::move(m), as.narrows)
                                    : detail::give_indexable(std::move(m));

@@ -68,7 +68,11 @@ struct other_kind<P, numbers> {
   static constexpr bool fits = std::is_const_v<typename element_of<P>::type> &&
                                (is_scalar<number_of<P>> || has_parts<number_of<P>>);
   static constexpr char const* type =
-      has_parts<number_of<P>> ? " | dlbridge.typing.ComplexNumbers" : " | dlbridge.typing.Numbers";
+      has_parts<number_of<P>>
+          ? " | typing.SupportsComplex | typing.SupportsFloat | typing.SupportsIndex | "
+            "list[typing.Any] | tuple[typing.Any, ...] | range"
+          : " | typing.SupportsFloat | typing.SupportsIndex | list[typing.Any] | "
+            "tuple[typing.Any, ...] | range";
   static constexpr char const* text = ", a number, a list of numbers";
   static constexpr char const* last_text = ", a number, or a list of numbers";
 
@@ -80,7 +84,11 @@ struct other_kind<P, numbers> {
 template <class P>
 struct other_kind<P, buffers> {
   static constexpr bool fits = true;
-  static constexpr char const* type = " | dlbridge.typing.Buffer";
+#if PY_VERSION_HEX >= 0x030C0000
+  static constexpr char const* type = " | collections.abc.Buffer";
+#else
+  static constexpr char const* type = " | typing_extensions.Buffer";
+#endif
   static constexpr char const* text = ", a buffer";
   static constexpr char const* last_text = ", or a buffer";
 
@@ -101,7 +109,7 @@ struct read_only_kind {
 
 template <class P>
 struct other_kind<P, arrays> : read_only_kind<P> {
-  static constexpr char const* type = " | dlbridge.typing.SupportsArray";
+  static constexpr char const* type = " | SupportsArray";
   static constexpr char const* text = ", an object with __array__";
   static constexpr char const* last_text = ", or an object with __array__";
 
@@ -111,7 +119,7 @@ struct other_kind<P, arrays> : read_only_kind<P> {
 
 template <class P>
 struct other_kind<P, arrow> : read_only_kind<P> {
-  static constexpr char const* type = " | dlbridge.typing.SupportsArrow";
+  static constexpr char const* type = " | SupportsArrowArray | SupportsArrowStream";
   static constexpr char const* text = ", an Arrow array";
   static constexpr char const* last_text = ", or an Arrow array";
 

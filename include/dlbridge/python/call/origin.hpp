@@ -39,10 +39,10 @@ class origin {
 
   PyObject* object() const noexcept { return object_; }
 
-  /// Converts a tensor to an object of the same library, or to a Tensor where this origin was moved
-  /// from. Uses, in this order, the exchange table of the object's type, NumPy's C API, the
-  /// library's from_dlpack, and the from_dlpack of the object's __array_namespace__; without any of
-  /// them the result is a Tensor.
+  /// Converts a tensor to an object of the same library. Uses, in this order, the exchange table of
+  /// the object's type, NumPy's C API, the library's from_dlpack, and the from_dlpack of the
+  /// object's __array_namespace__. Without any of them, and where this origin was moved from, the
+  /// object is of the library that init states, or else a Tensor.
   /// @param m the tensor
   /// @param narrows whether the result may be rounded, as `narrow` states
   /// @return the object, or an empty ref with a Python exception set
@@ -56,7 +56,7 @@ class origin {
   /// @param m the tensor
   /// @param object the library's array that owns the memory, if the allocator returned one
   /// @param as as of give_result
-  ref give_back(managed_tensor m, ref object, returns as) const noexcept;
+  ref give_back(managed_tensor m, ref object, result_choice as) const noexcept;
 
   /// Allocates a row-major tensor by the library's allocator, or host memory of this library where
   /// the library has none.
@@ -79,6 +79,12 @@ class origin {
   PyObject* object_;
   bool is_argument_ = false;
 };
+
+namespace detail {
+// Converts a tensor to an object of the library of the call whose C++ function runs, or else as
+// give_stated.
+ref give_default(managed_tensor m, bool narrows = false) noexcept;
+}  // namespace detail
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
 

@@ -7,6 +7,7 @@
 
 #include <dlbridge/exchange_table.hpp>
 #include <dlbridge/host_memory.hpp>
+#include <dlbridge/python/call/detail/caller_scope.hpp>
 #include <dlbridge/python/call/origin.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
@@ -88,10 +89,16 @@ DLBRIDGE_API ref origin::give(managed_tensor m, bool narrows) const noexcept {
     return detail::give_by_table(path.table, std::move(m));
   }
   return path.function ? detail::give_by_function(path, std::move(m), {std::nullopt, narrows})
-                       : give_own(std::move(m));
+                       : detail::give_stated(std::move(m), narrows);
 }
 
-DLBRIDGE_API ref origin::give_back(managed_tensor m, ref object, returns as) const noexcept {
+DLBRIDGE_API ref detail::give_default(managed_tensor m, bool narrows) noexcept {
+  ref const argument = caller_scope::current();
+  return argument ? origin(argument.get()).give(std::move(m), narrows)
+                  : give_stated(std::move(m), narrows);
+}
+
+DLBRIDGE_API ref origin::give_back(managed_tensor m, ref object, result_choice as) const noexcept {
   bool is_of = !as.which && object_ != nullptr;  // whether the object is of the library
   if (object_ != nullptr) {
     type_entry const& type = type_cache::get(Py_TYPE(object_));
@@ -106,7 +113,8 @@ DLBRIDGE_API ref origin::give_back(managed_tensor m, ref object, returns as) con
     is_of = row != nullptr && row->which == as.which;
   }
   if (PyErr_Occurred() == nullptr && !(object && is_of)) {
-    return as.which ? give_as(*as.which, std::move(m), as.narrows) : give(std::move(m), as.narrows);
+    return as.which ? detail::give_as(*as.which, std::move(m), as.narrows)
+                    : give(std::move(m), as.narrows);
   }
   error_keeper const pending;
   m = managed_tensor();

@@ -46,8 +46,8 @@ template <class T>
 constexpr bool is_result = detail::result_kind<T>::is_tensor;
 
 /// Converts a C++ result to a Python object of the first of these libraries that applies: `as`,
-/// the origin of a result of type argument, the library of `first_argument`. Without any of them
-/// the object is a Tensor.
+/// the origin of a result of type argument, the library of `first_argument`, that of the call whose
+/// C++ function runs, the one that init states. Without any of them the object is a Tensor.
 /// @param result the tensor, as an rvalue, or an empty optional for None
 /// @param first_argument the object of the first tensor argument, or null
 /// @param as the library, and whether the result may be rounded
@@ -57,10 +57,24 @@ constexpr bool is_result = detail::result_kind<T>::is_tensor;
 /// @par Thread and GIL
 /// The caller holds the GIL.
 template <class Result>
-ref give_result(Result&& result, PyObject* first_argument = nullptr, returns as = {}) noexcept;
+ref give_result(Result&& result, PyObject* first_argument = nullptr,
+                result_choice as = {}) noexcept;
 template <class Result>
 ref give_result(std::optional<Result>&& result, PyObject* first_argument = nullptr,
-                returns as = {}) noexcept;
+                result_choice as = {}) noexcept;
+
+/// Converts a tensor to a Python object for an attribute, an element of a dict, an argument of a
+/// Python function or of an exception.
+/// @param tensor an owning tensor, as an rvalue, or an empty optional for None
+/// @param as the library, such as library::numpy; without it, as of give_result
+/// @return the object
+/// @throws python_error with the exception of the library, such as ImportError
+/// @par Ownership
+/// Takes the tensor, and frees it on failure.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+template <class Tensor>
+ref to_python(Tensor&& tensor, result_choice as = {});
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
 

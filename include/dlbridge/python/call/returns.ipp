@@ -17,7 +17,7 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
-DLBRIDGE_API void returns::add(returns const& more) noexcept {
+DLBRIDGE_API void result_choice::add(result_choice const& more) noexcept {
   which = more.which ? more.which : which;
   narrows = narrows || more.narrows;
 }
@@ -53,7 +53,7 @@ inline bool may_narrow(dtype from, dtype to, bool rounds) noexcept {
 }
 
 DLBRIDGE_NOINLINE DLBRIDGE_API ref keep_values(ref object, PyObject* producer,
-                                               tensor_view const& built, returns as,
+                                               tensor_view const& built, result_choice as,
                                                char const* wider) noexcept {
   managed_tensor const returned = import_producer(object.get());
   dtype const to = returned ? returned.view().dtype() : built.dtype();
@@ -63,7 +63,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API ref keep_values(ref object, PyObject* producer,
   report why = refusal(errc::dtype_mismatch, name_of(built).c_str(), "");
   why.expected.append(", as the function returned");
   append_name(why.got.append(Py_TYPE(object.get())->tp_name).append(" of "), to);
-  if (may_narrow(built.dtype(), to, as.narrows || all_results_narrow)) {
+  if (may_narrow(built.dtype(), to, as.narrows || module_results.narrows)) {
     import_request request;
     request.has_target = true;  // the CPU
     request.copy = built.is_row_major() ? copy_policy::if_needed : copy_policy::always;

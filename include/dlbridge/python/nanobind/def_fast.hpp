@@ -28,20 +28,20 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 /// @throws error as python::def_fast
 /// @par Thread and GIL
 /// The caller holds the GIL. The function runs with the GIL held.
-template <auto Function>
+template <auto Function, class Results = result_choice>
 void def_fast(::nanobind::module_& m, char const* name,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
-              returns results = {}) {
+              Results results = {}) {
   python::on_nanobind::throwing_pending([&] {
     python::def_fast<Function, python::on_nanobind::translator>(m.ptr(), name, parameters, doc,
                                                                 results);
   });
 }
 /// The same, for a lambda that captures nothing.
-template <class Lambda>
+template <class Lambda, class Results = result_choice>
 void def_fast(::nanobind::module_& m, char const* name, Lambda lambda,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
-              returns results = {}) {
+              Results results = {}) {
   python::on_nanobind::throwing_pending([&] {
     python::def_fast<Lambda, python::on_nanobind::translator>(m.ptr(), name, std::move(lambda),
                                                               parameters, doc, results);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/call/returns.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/nanobind/detail/private_names.hpp>
 
@@ -46,7 +47,9 @@ decltype(auto) throwing_pending(F&& f) {
 
 /// Makes every function of a nanobind module, including those of plain nanobind, translate
 /// dlbridge::error to the Python exception of its errc. Call init first in NB_MODULE.
-inline void init(::nanobind::module_&);
+/// @param results the library of the tensors for which nothing else states one, as
+/// returns{library::numpy}, or narrow. They apply to all modules of this extension
+inline void init(::nanobind::module_&, result_choice results = {});
 
 DLBRIDGE_END_NAMESPACE
 

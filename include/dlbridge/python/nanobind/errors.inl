@@ -5,6 +5,7 @@
 #include <exception>
 
 #include <dlbridge/python/call/detail/class_operations.hpp>
+#include <dlbridge/python/call/detail/typing_names.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 
@@ -54,11 +55,12 @@ inline PyObject* translator::type_of(nb::exception_type type) noexcept {
 }
 }  // namespace python::on_nanobind
 
-void init(::nanobind::module_&) {
+void init(::nanobind::module_& m, result_choice results) {
+  python::detail::module_results.add(results);
   if (char const* const why = python::import_refusal()) {
     throw ::nanobind::import_error(why);
   }
-  if (!python::names::prepare()) {
+  if (!python::names::prepare() || !python::add_typing_names(m.ptr())) {
     python::on_nanobind::throw_pending();
   }
   ::nanobind::register_exception_translator([](std::exception_ptr const& exception, void*) {

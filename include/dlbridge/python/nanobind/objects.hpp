@@ -28,10 +28,24 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 template <class P>
 P cast(::nanobind::handle object, char const* name = nullptr);
 
+/// Converts a tensor to a Python object for an attribute, an element of a dict, an argument of a
+/// Python function or of an exception: to_python(build(table), library::numpy).
+/// @param tensor an owning tensor, as an rvalue, or an empty optional for None
+/// @param as the library; without it, that of the call whose C++ function runs, the one that init
+/// states, or dlbridge, as a Tensor
+/// @return the object
+/// @throws nanobind::python_error with the exception of the library, such as ImportError
+/// @par Ownership
+/// Takes the tensor, and frees it on failure.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+template <class Tensor>
+::nanobind::object to_python(Tensor&& tensor, result_choice as = {});
+
 namespace python::on_nanobind {
 // An item of an iterator over the tensors of an object.
 template <class Tensor>
-nb::object item_of(Tensor&& value, nb::handle owner, returns as);
+nb::object item_of(Tensor&& value, nb::handle owner, result_choice as);
 }  // namespace python::on_nanobind
 
 /// Makes a Python iterator over the tensors at(0), at(1), ..., at(count - 1), for __iter__.
@@ -46,7 +60,7 @@ nb::object item_of(Tensor&& value, nb::handle owner, returns as);
 template <class At>
 ::nanobind::typed<::nanobind::iterator, ::nanobind::any> make_iterator(::nanobind::object owner,
                                                                        std::size_t count, At at,
-                                                                       returns as = {});
+                                                                       result_choice as = {});
 
 DLBRIDGE_END_NAMESPACE
 

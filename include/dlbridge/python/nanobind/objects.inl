@@ -24,9 +24,18 @@ P cast(::nanobind::handle object, char const* name) {
   return argument.extract();
 }
 
+template <class Tensor>
+::nanobind::object to_python(Tensor&& tensor, result_choice as) {
+  python::ref object = python::give_result(std::forward<Tensor>(tensor), nullptr, as);
+  if (!object) {
+    python::on_nanobind::throw_pending();
+  }
+  return ::nanobind::steal(object.release());
+}
+
 namespace python::on_nanobind {
 template <class Tensor>
-nb::object item_of(Tensor&& value, nb::handle owner, returns as) {
+nb::object item_of(Tensor&& value, nb::handle owner, result_choice as) {
   ref item;
   if constexpr (std::is_same_v<std::decay_t<Tensor>, member_view>) {
     item = throwing_pending([&] { return give_view(value, owner.ptr(), nullptr, as); });
@@ -43,7 +52,7 @@ nb::object item_of(Tensor&& value, nb::handle owner, returns as) {
 template <class At>
 ::nanobind::typed<::nanobind::iterator, ::nanobind::any> make_iterator(::nanobind::object owner,
                                                                        std::size_t count, At at,
-                                                                       returns as) {
+                                                                       result_choice as) {
   // The class of nanobind::make_iterator would belong to no module, of which CPython from 3.12 on
   // warns, and nanobind ends the process if warnings are errors.
   ::nanobind::handle const map(reinterpret_cast<PyObject*>(&PyMap_Type));

@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 
 #include <dlbridge/error.hpp>
+#include <dlbridge/python/call/returns.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/pybind11/detail/private_names.hpp>
 #include <dlbridge/python/ref.hpp>
@@ -42,7 +43,9 @@ struct translator {
 
 /// Makes every function of a pybind11 module, including those of plain pybind11, translate
 /// dlbridge::error to the Python exception of its errc. Call init first in PYBIND11_MODULE.
-void init(pybind11::module_&);
+/// @param results the library of the tensors for which nothing else states one, as
+/// returns{library::numpy}, or narrow. They apply to all modules of this extension
+void init(pybind11::module_&, result_choice results = {});
 
 DLBRIDGE_END_NAMESPACE
 

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include <dlbridge/python/call/detail/typing_names.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 
@@ -34,11 +35,12 @@ DLBRIDGE_API void translator::translate() noexcept {
 }
 }  // namespace python::on_pybind11
 
-DLBRIDGE_API void init(pybind11::module_&) {
+DLBRIDGE_API void init(pybind11::module_& m, result_choice results) {
+  python::detail::module_results.add(results);
   if (char const* const why = python::import_refusal()) {
     throw pybind11::import_error(why);
   }
-  if (!python::names::prepare()) {
+  if (!python::names::prepare() || !python::add_typing_names(m.ptr())) {
     python::on_pybind11::throw_pending();
   }
   pybind11::register_local_exception_translator([](std::exception_ptr exception) {

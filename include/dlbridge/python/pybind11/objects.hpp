@@ -29,10 +29,24 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 template <class P>
 P cast(pybind11::handle object, char const* name = nullptr);
 
+/// Converts a tensor to a Python object for an attribute, an element of a dict, an argument of a
+/// Python function or of an exception: to_python(build(table), library::numpy).
+/// @param tensor an owning tensor, as an rvalue, or an empty optional for None
+/// @param as the library; without it, that of the call whose C++ function runs, the one that init
+/// states, or dlbridge, as a Tensor
+/// @return the object
+/// @throws pybind11::error_already_set with the exception of the library, such as ImportError
+/// @par Ownership
+/// Takes the tensor, and frees it on failure.
+/// @par Thread and GIL
+/// The caller holds the GIL.
+template <class Tensor>
+pybind11::object to_python(Tensor&& tensor, result_choice as = {});
+
 namespace python::on_pybind11 {
 // An item of an iterator over the tensors of an object.
 template <class Tensor>
-py::object item_of(Tensor&& value, py::handle owner, returns as);
+py::object item_of(Tensor&& value, py::handle owner, result_choice as);
 }  // namespace python::on_pybind11
 
 /// A Python iterator over tensors, which signatures state as Iterator[Any].
@@ -51,7 +65,8 @@ class DLBRIDGE_LOCAL tensor_iterator : public pybind11::iterator {
 /// @par Thread and GIL
 /// The caller holds the GIL, and so does every call of at.
 template <class At>
-tensor_iterator make_iterator(pybind11::object owner, std::size_t count, At at, returns as = {});
+tensor_iterator make_iterator(pybind11::object owner, std::size_t count, At at,
+                              result_choice as = {});
 
 DLBRIDGE_END_NAMESPACE
 

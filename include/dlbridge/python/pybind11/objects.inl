@@ -22,9 +22,15 @@ P cast(pybind11::handle object, char const* name) {
   return argument.extract();
 }
 
+template <class Tensor>
+pybind11::object to_python(Tensor&& tensor, result_choice as) {
+  return python::on_pybind11::checked(
+      python::give_result(std::forward<Tensor>(tensor), nullptr, as));
+}
+
 namespace python::on_pybind11 {
 template <class Tensor>
-py::object item_of(Tensor&& value, py::handle owner, returns as) {
+py::object item_of(Tensor&& value, py::handle owner, result_choice as) {
   if constexpr (std::is_same_v<std::decay_t<Tensor>, member_view>) {
     return checked(give_view(value, owner.ptr(), nullptr, as));
   } else {
@@ -34,7 +40,7 @@ py::object item_of(Tensor&& value, py::handle owner, returns as) {
 }  // namespace python::on_pybind11
 
 template <class At>
-tensor_iterator make_iterator(pybind11::object owner, std::size_t count, At at, returns as) {
+tensor_iterator make_iterator(pybind11::object owner, std::size_t count, At at, result_choice as) {
   // Not pybind11::make_iterator: its state is not protected where several threads use one iterator
   // without the GIL, and two threads that use it first register its class twice.
   pybind11::handle const map(reinterpret_cast<PyObject*>(&PyMap_Type));

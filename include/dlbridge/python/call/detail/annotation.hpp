@@ -12,11 +12,20 @@
 #include <dlbridge/python/call/detail/function_record.hpp>
 #include <dlbridge/python/call/detail/literal_text.hpp>
 #include <dlbridge/python/call/parameter.hpp>
+#include <dlbridge/python/call/returns.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-/// Whether an annotation is that of a parameter or of a result.
-enum class place { parameter, result };
+/// Whether an annotation is that of a parameter or of a result: of library Id at result_in + Id.
+enum class place : unsigned char { parameter, result, result_in };
+/// The place of the results of a function with these extras.
+template <class... Extra>
+constexpr place result_place = place::result;
+template <class Other, class... Extra>
+constexpr place result_place<Other, Extra...> = result_place<Extra...>;
+template <library_id Id, class... Extra>
+constexpr place result_place<returns<Id>, Extra...> = static_cast<place>(
+    static_cast<unsigned char>(place::result_in) + static_cast<unsigned char>(Id));
 
 template <class T, place Place>
 struct annotation_composer;
@@ -62,14 +71,14 @@ struct signature_annotations {
 };
 
 /// The annotations of Result(Parameters...).
-template <class Result, class... Parameters>
+template <place Place, class Result, class... Parameters>
 struct annotations_of_signature {
   static signature_annotations get() noexcept { return {all, sizeof...(Parameters)}; }
 
  private:
   DLBRIDGE_LOCAL static constexpr std::string_view all[] = {
       detail::annotation_of<std::decay_t<Parameters>, place::parameter>()...,
-      detail::annotation_of<std::decay_t<Result>, place::result>()};
+      detail::annotation_of<std::decay_t<Result>, Place>()};
 };
 
 /// @return the first line of a docstring, "name(x: ..., y: float) -> typing.Any"

@@ -15,6 +15,8 @@
 #include <dlbridge/python/call/detail/active_call.hpp>
 #include <dlbridge/python/call/detail/argument_check.hpp>
 #include <dlbridge/python/call/detail/bind_arguments.hpp>
+#include <dlbridge/python/call/detail/callback_argument.inl>
+#include <dlbridge/python/call/detail/caller_scope.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
 #include <dlbridge/python/call/detail/library_parameter.hpp>
 #include <dlbridge/python/call/detail/refusals.hpp>
@@ -25,22 +27,27 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::binding {
-// What the C++ function gets for an argument.
-template <class A, class P>
-P forwarded_argument(loaded_argument<P>& value) {
+// What the C++ function gets for argument I.
+template <class Library, class A, std::size_t I, class P>
+P forwarded_argument(loaded_argument<P>& value, function_record const&) {
   return value.argument.extract();
 }
-template <class A, class Library, class P>
-P forwarded_argument(found_object<Library, P>& value) {
+template <class Library, class A, std::size_t I, class P>
+P forwarded_argument(found_object<Library, P>& value, function_record const&) {
   return Library::template take<P>(*value.caster);
 }
-template <class A, class T>
-T forwarded_argument(integer_argument<T>& value) {
+template <class Library, class A, std::size_t I, class T>
+T forwarded_argument(integer_argument<T>& value, function_record const&) {
   return value.value;
 }
-template <class A, class Value>
-A&& forwarded_argument(Value& value) {
-  return static_cast<A&&>(value);
+template <class Library, class A, std::size_t I, class Value>
+decltype(auto) forwarded_argument(Value& value, [[maybe_unused]] function_record const& record) {
+  using type = std::decay_t<A>;
+  if constexpr (callback<type>::is_adapted) {
+    return value ? type(adapted_callback<Library, type>(std::move(value), record, I)) : type();
+  } else {
+    return static_cast<A&&>(value);
+  }
 }
 
 // Loads an argument once more, to find why a candidate refuses a call.
@@ -84,18 +91,34 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE void explain_call(function_record const& record,
   }
 }
 
+// The caller_scope of a call whose function may give tensors to Python code, as it takes or returns
+// what only the binding library converts: a callback, an object, a dict. Others have none.
+struct no_scope {
+  explicit no_scope(PyObject*) noexcept {}
+};
+template <class T>
+constexpr bool is_of_library = detail::find_depth<std::decay_t<T>>() > 1;
+template <>
+inline constexpr bool is_of_library<void> = false;
+template <class... Types>
+using scope_of =
+    std::conditional_t<(is_of_library<Types> || ...) &&
+                           (detail::holds<detail::is_any_tensor, std::decay_t<Types>> || ...),
+                       detail::caller_scope, no_scope>;
+
 /// The part of a call that is the same for all binding libraries.
 /// @tparam Library the binding library: throw_pending() throws the pending exception; pass_on()
 /// throws passed_on, by which the library tries the next overload, if is_passed_on() of the
 /// exception; caster<P> is its caster of a parameter that takes_ownership, and take<P> of it
 /// returns the object or throws; first_owns<Parameters...> is whether the first parameter may refer
 /// to memory of its Python object, and object_test<Parameters...>() which object it then is
+/// @tparam Place where annotations state the results
 /// @tparam Guard an object that lives as long as the C++ function runs
-template <class Library, class F, class Guard, class Signature>
+template <class Library, class F, class Guard, place Place, class Signature>
 class bound_function;
 
-template <class Library, class F, class Guard, class Result, class... Parameters>
-class bound_function<Library, F, Guard, Result(Parameters...)> {
+template <class Library, class F, class Guard, place Place, class Result, class... Parameters>
+class bound_function<Library, F, Guard, Place, Result(Parameters...)> {
   using indices = std::index_sequence_for<Parameters...>;
 
  public:
@@ -104,17 +127,11 @@ class bound_function<Library, F, Guard, Result(Parameters...)> {
     record_->explain = &explain_call<Library, Parameters...>;
   }
 
-  DLBRIDGE_INLINE library_result<Library, Result> operator()(
+  DLBRIDGE_INLINE library_result<Library, Result, Place> operator()(
       library_parameter<Library, Parameters>... values) const {
     active_call* const call = accept(values...);
     try {
-      if constexpr (std::is_same_v<library_result<Library, Result>, Result>) {
-        return call_function(forwarded_argument<Parameters>(values)...);
-      } else {
-        auto loaders = std::tie(detail::loader_in(values)...);
-        return convert(call_function(forwarded_argument<Parameters>(values)...),
-                       detail::first_tensor_in(loaders));
-      }
+      return run(indices(), values...);
     } catch (python_error const& e) {
       e.restore();
       Library::throw_pending();
@@ -156,6 +173,19 @@ class bound_function<Library, F, Guard, Result(Parameters...)> {
     Library::throw_pending();
   }
 
+  template <std::size_t... Is>
+  DLBRIDGE_INLINE library_result<Library, Result, Place> run(
+      std::index_sequence<Is...>, library_parameter<Library, Parameters>&... values) const {
+    auto loaders = std::tie(detail::loader_in(values)...);
+    [[maybe_unused]] scope_of<Result, Parameters...> const scope(detail::first_tensor_in(loaders));
+    if constexpr (std::is_same_v<library_result<Library, Result, Place>, Result>) {
+      return call_function(forwarded_argument<Library, Parameters, Is>(values, *record_)...);
+    } else {
+      return convert(
+          call_function(forwarded_argument<Library, Parameters, Is>(values, *record_)...),
+          detail::first_tensor_in(loaders));
+    }
+  }
   template <class... Forwarded>
   Result call_function(Forwarded&&... arguments) const {
     [[maybe_unused]] Guard const guard{};
@@ -163,7 +193,7 @@ class bound_function<Library, F, Guard, Result(Parameters...)> {
         [&]() -> Result { return function_(std::forward<Forwarded>(arguments)...); });
   }
   template <class Value>
-  library_result<Library, Result> convert(Value result, PyObject* first_argument) const {
+  library_result<Library, Result, Place> convert(Value result, PyObject* first_argument) const {
     if constexpr (is_result<Value>) {
       ref object = python::give_result(std::move(result), first_argument, record_->results);
       if (!object) {

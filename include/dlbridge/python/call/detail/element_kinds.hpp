@@ -143,7 +143,7 @@ template <class T>
 using elements_of = decltype(detail::list_elements<T>());
 
 namespace detail {
-// How many containers T has within each other; 2 if it holds what these headers do not convert. A
+// How many containers T has within each other; 3 if it holds what these headers do not convert. A
 // choice, which is an optional or a variant, counts as its alternatives do.
 template <class T>
 constexpr int find_depth() noexcept;
@@ -156,7 +156,7 @@ constexpr int find_depth(element_list<Elements...>) noexcept {
 template <class T>
 constexpr int find_depth() noexcept {
   constexpr element_kind kind = kind_of<T>;
-  return (kind == element_kind::other ? 2 : 0) + (kind >= element_kind::tuple ? 1 : 0) +
+  return (kind == element_kind::other ? 3 : 0) + (kind >= element_kind::tuple ? 1 : 0) +
          find_depth(elements_of<T>());
 }
 
@@ -177,16 +177,17 @@ constexpr bool detail::any_accepts_none(element_list<Alternatives...>) noexcept 
 
 /// Whether T is a container of tensors that a result may be: a sequence, an array, a tuple, a pair
 /// or a mapping with keys of std::string; an optional or a variant of a container, a tensor, a
-/// number or text. Its elements are tensors, views, numbers, text, or an optional or a variant of
-/// such.
+/// number or text. Its elements are tensors, views, numbers, text, an optional or a variant of
+/// such, or containers of these: a function that returns a list for each chunk has two levels.
 template <class T>
 constexpr bool is_container_result =
     kind_of<T> != element_kind::tensor && kind_of<T> != element_kind::view &&
     (detail::holds<detail::is_any_tensor, T> || detail::is_view_or_holds_one<T>) &&
-    detail::find_depth<T>() <= 1;
-/// The same for a parameter, which holds no member_view.
+    detail::find_depth<T>() <= 2;
+/// The same for a parameter, which holds no member_view, and has one level.
 template <class T>
-constexpr bool is_container = is_container_result<T> && !detail::is_view_or_holds_one<T>;
+constexpr bool is_container =
+    is_container_result<T> && !detail::is_view_or_holds_one<T> && detail::find_depth<T>() <= 1;
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
 

@@ -38,7 +38,7 @@ struct function_record {
   virtual ~function_record() = default;
 
   std::string name;
-  returns results{};  // its extras `returns` and `narrow`
+  result_choice results{};  // its extras `returns` and `narrow`
   std::unique_ptr<parameter_record[]> parameters{};
   std::size_t parameter_count = 0;
   std::size_t positional = 0;       // the number of parameters that positional arguments fill

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <dlbridge/abi.hpp>
+#include <dlbridge/python/call/detail/annotation.hpp>
 #include <dlbridge/python/call/detail/argument_check.hpp>
 #include <dlbridge/python/call/detail/element_kinds.hpp>
 #include <dlbridge/python/call/member_view.hpp>
@@ -57,20 +58,43 @@ constexpr bool is_integer =
     std::is_integral_v<std::decay_t<A>> && !std::is_same_v<std::decay_t<A>, bool> &&
     !detail::is_character<std::decay_t<A>>;
 
-// A tensor result that the function has converted to a Python object.
+// What Python code returned from a callback whose C++ result has type R.
 template <class R>
+struct callback_result {
+  ref object;
+};
+
+// A tensor result that the function has converted to a Python object.
+template <class R, place Place>
 struct made_object {
   ref object;
 };
 
 // A member_view or a container, which the caster converts: the binding library passes it the object
 // of a method and the policy for objects that other code owns.
-template <class R>
+template <class R, place Place>
 struct returned_value {
   R value;
   ref first_argument;  // as of give_container
-  returns as;
+  result_choice as;
   bool (*may_refer_to)(PyObject*);  // whether a view may refer to this object; null: to any
+};
+
+// A callback is a std::function, or another template of one signature. It is adapted if it takes
+// tensors, which a signature states as results, or returns some: the library's caster would refuse
+// one without a reason.
+template <class F>
+struct callback {
+  static constexpr bool is_adapted = false;
+  using function = void;
+};
+template <template <class> class Function, class R, class... Parameters>
+struct callback<Function<R(Parameters...)>> {
+  static constexpr bool is_checked = is_tensor_parameter<R> || is_container<R>;
+  static constexpr bool is_adapted = is_checked || (is_result<Parameters> || ...);
+  using function = Function<std::conditional_t<is_checked, callback_result<R>, R>(
+      std::conditional_t<is_result<Parameters>, made_object<Parameters, place::result>,
+                         Parameters>...)>;
 };
 
 // Whether a parameter is a container of tensors that def converts. A reference to one that is not
@@ -89,14 +113,17 @@ constexpr bool is_converted_by_caster = std::is_same_v<R, member_view> || is_con
 template <class Library, class A>
 using library_parameter = std::conditional_t<
     is_imported<Library, A>, detail::loaded_argument<std::decay_t<A>>&,
-    std::conditional_t<takes_ownership<A>, found_object<Library, std::decay_t<A>>,
-                       std::conditional_t<Library::truncates_numbers && is_integer<A>,
-                                          integer_argument<std::decay_t<A>>, A>>>;
-template <class Library, class R>
+    std::conditional_t<
+        takes_ownership<A>, found_object<Library, std::decay_t<A>>,
+        std::conditional_t<callback<std::decay_t<A>>::is_adapted,
+                           typename callback<std::decay_t<A>>::function,
+                           std::conditional_t<Library::truncates_numbers && is_integer<A>,
+                                              integer_argument<std::decay_t<A>>, A>>>>;
+template <class Library, class R, place Place = place::result>
 using library_result =
-    std::conditional_t<is_result<std::decay_t<R>>, made_object<std::decay_t<R>>,
+    std::conditional_t<is_result<std::decay_t<R>>, made_object<std::decay_t<R>, Place>,
                        std::conditional_t<is_converted_by_caster<Library, std::decay_t<R>>,
-                                          returned_value<std::decay_t<R>>, R>>;
+                                          returned_value<std::decay_t<R>, Place>, R>>;
 }  // namespace python::binding
 DLBRIDGE_END_NAMESPACE
 

@@ -73,11 +73,18 @@ ref give_by_table(exchange_table table, managed_tensor m) noexcept;
 
 // Converts a tensor by NumPy's C API, or else by from_dlpack.
 // @pre path.function is not empty.
-ref give_by_function(path_to_library const& path, managed_tensor m, returns as) noexcept;
+ref give_by_function(path_to_library const& path, managed_tensor m, result_choice as) noexcept;
 
 // The conversion to objects of a library, which is imported if necessary. It is unknown, with an
 // exception set, while the library cannot be imported.
 DLBRIDGE_LOCAL path_to_library find_export_path(library_row const& row) noexcept;
+
+// Converts a tensor to an object of a library, which is imported if necessary. Takes m, and frees
+// it on failure. Returns an empty ref with the exception of the import or of the library set.
+ref give_as(library which, managed_tensor m, bool narrows = false) noexcept;
+
+// Converts a tensor to an object of the library that init states, or else to a Tensor.
+ref give_stated(managed_tensor m, bool narrows) noexcept;
 }  // namespace detail
 
 /// Converts a tensor to a Tensor: of the installed package dlbridge, or else of this extension.
@@ -88,17 +95,6 @@ DLBRIDGE_LOCAL path_to_library find_export_path(library_row const& row) noexcept
 /// @par Thread and GIL
 /// The caller holds the GIL.
 ref give_own(managed_tensor m) noexcept;
-
-/// Converts a tensor to an object of a library, which is imported if necessary.
-/// @param which the library
-/// @param m the tensor
-/// @param narrows whether the result may be rounded, as `narrow` states
-/// @return the object, or an empty ref with the exception of the import or of the library set
-/// @par Ownership
-/// Takes m; on failure m is freed.
-/// @par Thread and GIL
-/// The caller holds the GIL.
-ref give_as(library which, managed_tensor m, bool narrows = false) noexcept;
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
 

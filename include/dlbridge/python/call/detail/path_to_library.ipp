@@ -90,7 +90,7 @@ DLBRIDGE_API path_to_library export_path_of(PyObject* object) noexcept {
 }
 
 DLBRIDGE_API ref give_by_function(path_to_library const& path, managed_tensor m,
-                                  returns as) noexcept {
+                                  result_choice as) noexcept {
   if (numpy_arrays const* const arrays = m ? path.arrays() : nullptr) {
     ref array = arrays->give(m);
     if (array || !m) {
@@ -142,29 +142,32 @@ DLBRIDGE_NOINLINE DLBRIDGE_API path_to_library find_export_path(library_row cons
   path.row = path.arrays() != nullptr || PyErr_Occurred() == nullptr ? path.row : nullptr;
   return path;
 }
-}  // namespace detail
 
 DLBRIDGE_API ref give_as(library which, managed_tensor m, bool narrows) noexcept {
-  library_row const* const row = detail::find_library(which);
+  library_row const* const row = find_library(which);
   if (row == nullptr) {
     return give_own(std::move(m));
   }
-  detail::path_to_library const path = detail::find_export_path(*row);
+  path_to_library const path = find_export_path(*row);
   if (path.row == nullptr) {
     error_keeper const pending;
     m = managed_tensor();
     return ref();
   }
-  if (!detail::accept_strides(which == library::torch, m)) {
+  if (!accept_strides(which == library::torch, m)) {
     return ref();
   }
   // A table orders no streams, which from_dlpack of the library does.
   return path.table && path.table.can_import() && m && m.view().device() == cpu
-             ? detail::give_by_table(path.table, std::move(m))
-             : detail::give_by_function(path, std::move(m), {which, narrows});
+             ? give_by_table(path.table, std::move(m))
+             : give_by_function(path, std::move(m), {which, narrows});
 }
 
-namespace detail {
+DLBRIDGE_API ref give_stated(managed_tensor m, bool narrows) noexcept {
+  result_choice const& all = module_results;
+  return all.which ? give_as(*all.which, std::move(m), narrows) : give_own(std::move(m));
+}
+
 // Whether an object is a number of Python's own, or a list of some, which or_other accepts. NumPy
 // makes the arrays for their callers, where it is installed.
 inline bool is_plain(PyObject* object) noexcept {

@@ -14,6 +14,7 @@
 #include <dlbridge/python/call/detail/describe_parameters.hpp>
 #include <dlbridge/python/call/detail/library_parameter.hpp>
 #include <dlbridge/python/call/detail/signature_rules.inl>
+#include <dlbridge/python/call/detail/typing_names.hpp>
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/nanobind/detail/bind.hpp>
@@ -98,7 +99,8 @@ auto make_body(Callee callee, std::string const& display_name, bool is_method,
   constexpr std::size_t named = (std::size_t{is_argument<Extra>} + ... + 0);
   [[maybe_unused]] std::size_t next = is_method && named < record.parameter_count ? 1 : 0;
   throwing_pending([&] { (add_extra(record, next, extra), ...); });
-  using function = binding::bound_function<library, Callee, guard_of<Extra...>, signature>;
+  using function = binding::bound_function<library, Callee, guard_of<Extra...>,
+                                           result_place<Extra...>, signature>;
   python_function::records().add(record);
   return made_body<function>{function(std::move(callee), std::move(owner)), record};
 }
@@ -136,6 +138,9 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void require_overloadable(PyObject* scope
 template <class Self, class Scope, class F, class... Extra>
 void bind(Scope& scope, char const* name, F&& function, Extra const&... extra) {
   ref const existing = attribute(scope.ptr(), name);
+  if (!add_typing_names(scope.ptr())) {
+    throw_pending();
+  }
   if (existing) {
     require_overloadable(scope.ptr(), existing.get(), name, !std::is_void_v<Self>);
   }

@@ -107,19 +107,38 @@ template <class P>
 struct has_arg_defaults<dlbridge::python::detail::loaded_argument<P>>
     : std::bool_constant<dlbridge::python::accepts_none<P>> {};
 template <class R>
-struct type_caster<dlbridge::python::binding::made_object<R>> {
+struct type_caster<dlbridge::python::binding::callback_result<R>> {
+  using Value = dlbridge::python::binding::callback_result<R>;
   static constexpr auto Name = dlbridge::python::on_nanobind::descr_of<
-      dlbridge::python::annotation_composer<R, dlbridge::python::place::result>>();
-  static handle from_cpp(dlbridge::python::binding::made_object<R>&& result, rv_policy,
+      dlbridge::python::annotation_composer<R, dlbridge::python::place::parameter>>();
+  template <class>
+  using Cast = Value;
+  template <class>
+  static constexpr bool can_cast() noexcept {
+    return true;
+  }
+  template <class Flags>
+  bool from_python(handle source, Flags, cleanup_list*) noexcept {
+    value.object = dlbridge::python::ref::borrow(source.ptr());
+    return true;
+  }
+  operator Value() noexcept { return std::move(value); }
+  Value value{};
+};
+template <class R, dlbridge::python::place Place>
+struct type_caster<dlbridge::python::binding::made_object<R, Place>> {
+  static constexpr auto Name =
+      dlbridge::python::on_nanobind::descr_of<dlbridge::python::annotation_composer<R, Place>>();
+  static handle from_cpp(dlbridge::python::binding::made_object<R, Place>&& result, rv_policy,
                          cleanup_list*) noexcept {
     return result.object.release();
   }
 };
-template <class R>
-struct type_caster<dlbridge::python::binding::returned_value<R>> {
-  static constexpr auto Name = dlbridge::python::on_nanobind::descr_of<
-      dlbridge::python::annotation_composer<R, dlbridge::python::place::result>>();
-  static handle from_cpp(dlbridge::python::binding::returned_value<R>&& result, rv_policy,
+template <class R, dlbridge::python::place Place>
+struct type_caster<dlbridge::python::binding::returned_value<R, Place>> {
+  static constexpr auto Name =
+      dlbridge::python::on_nanobind::descr_of<dlbridge::python::annotation_composer<R, Place>>();
+  static handle from_cpp(dlbridge::python::binding::returned_value<R, Place>&& result, rv_policy,
                          cleanup_list* call) noexcept;
 };
 }  // namespace detail
@@ -198,9 +217,10 @@ inline bool type_caster<dlbridge::python::detail::loaded_argument<P>>::from_pyth
                                                      dp::on_nanobind::may_convert(flags));
 }
 
-template <class R>
-inline handle type_caster<dlbridge::python::binding::returned_value<R>>::from_cpp(
-    dlbridge::python::binding::returned_value<R>&& result, rv_policy, cleanup_list* call) noexcept {
+template <class R, dlbridge::python::place Place>
+inline handle type_caster<dlbridge::python::binding::returned_value<R, Place>>::from_cpp(
+    dlbridge::python::binding::returned_value<R, Place>&& result, rv_policy,
+    cleanup_list* call) noexcept {
   namespace dp = dlbridge::python;
   dp::ref object;
   dp::guarded([&] {

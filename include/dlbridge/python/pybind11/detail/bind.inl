@@ -52,7 +52,8 @@ py::object make_function(Callee callee, char const* name, std::string const& dis
   binding::describe_parameters<library>(record, static_cast<signature*>(nullptr));
   [[maybe_unused]] std::size_t next = record.is_method ? 1 : 0;
   throwing_pending([&] { (add_extra(record, next, extra), ...); });
-  using function = binding::bound_function<library, Callee, guard_of<Extra...>, signature>;
+  using function = binding::bound_function<library, Callee, guard_of<Extra...>,
+                                           result_place<Extra...>, signature>;
   py::object made = py::cpp_function(function(std::move(callee), std::move(owner)), py::name(name),
                                      py::sibling(sibling), passed_extra(name, extra)...);
   return make_python_function(std::move(made), name, record,
@@ -94,14 +95,16 @@ DLBRIDGE_END_NAMESPACE
 
 namespace pybind11 DLBRIDGE_LOCAL {
 namespace detail {
-template <>
-struct process_attribute<dlbridge::returns> {
+template <dlbridge::library_id... Id>
+struct process_attribute<dlbridge::returns<Id...>> {
   template <class Record>
-  static void init(dlbridge::returns const&, Record*);
+  static void init(dlbridge::returns<Id...> const&, Record*);
 };
 
+template <dlbridge::library_id... Id>
 template <class Record>
-inline void process_attribute<dlbridge::returns>::init(dlbridge::returns const&, Record*) {
+inline void process_attribute<dlbridge::returns<Id...>>::init(dlbridge::returns<Id...> const&,
+                                                              Record*) {
   static_assert(sizeof(Record) == 0,
                 "dlbridge: returns is an extra of dlbridge::def, def_static, def_property and "
                 "def_property_readonly. Bind this function with one of them");

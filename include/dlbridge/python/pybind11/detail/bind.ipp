@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include <dlbridge/python/call/detail/typing_names.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/pybind11/detail/bind.hpp>
 #include <dlbridge/python/ref.hpp>
@@ -21,6 +22,9 @@ DLBRIDGE_API py::object sibling_in(py::handle scope, char const* name) {
 
 DLBRIDGE_API void add_attribute(py::handle scope, char const* name, py::object function) {
   scope.attr(name) = std::move(function);
+  if (!add_typing_names(scope.ptr())) {
+    throw_pending();
+  }
   // As in Python, a class that defines __eq__ and no __hash__ is not hashable.
   if (std::strcmp(name, "__eq__") == 0 && PyType_Check(scope.ptr()) != 0 &&
       !scope.attr("__dict__").contains("__hash__")) {

@@ -53,7 +53,7 @@ void add_extra(function_record& record, std::size_t& next, Extra const& extra) {
     record.positional_only = next;
   } else if constexpr (std::is_same_v<Extra, py::is_operator>) {
     record.is_operator = true;
-  } else if constexpr (std::is_same_v<Extra, returns>) {
+  } else if constexpr (std::is_base_of_v<result_choice, Extra>) {
     record.results.add(extra);
   }
 }

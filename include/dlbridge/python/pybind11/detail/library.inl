@@ -143,22 +143,39 @@ class type_caster<dlbridge::python::binding::integer_argument<T>> {
   dlbridge::python::binding::integer_argument<T> value_{};
 };
 template <class R>
-class type_caster<dlbridge::python::binding::made_object<R>> {
+class type_caster<dlbridge::python::binding::callback_result<R>> {
+  using value_type = dlbridge::python::binding::callback_result<R>;
+
  public:
   static constexpr auto name =
-      dlbridge::python::on_pybind11::descr_of<R, dlbridge::python::place::result>();
-  static handle cast(dlbridge::python::binding::made_object<R>&& result, return_value_policy,
+      dlbridge::python::on_pybind11::descr_of<R, dlbridge::python::place::parameter>();
+  template <class>
+  using cast_op_type = value_type;
+
+  bool load(handle source, bool) noexcept {
+    object_ = dlbridge::python::ref::borrow(source.ptr());
+    return true;
+  }
+  operator value_type() noexcept { return {std::move(object_)}; }
+
+ private:
+  dlbridge::python::ref object_{};
+};
+template <class R, dlbridge::python::place Place>
+class type_caster<dlbridge::python::binding::made_object<R, Place>> {
+ public:
+  static constexpr auto name = dlbridge::python::on_pybind11::descr_of<R, Place>();
+  static handle cast(dlbridge::python::binding::made_object<R, Place>&& result, return_value_policy,
                      handle) {
     return result.object.release();
   }
 };
-template <class R>
-class type_caster<dlbridge::python::binding::returned_value<R>> {
+template <class R, dlbridge::python::place Place>
+class type_caster<dlbridge::python::binding::returned_value<R, Place>> {
  public:
-  static constexpr auto name =
-      dlbridge::python::on_pybind11::descr_of<R, dlbridge::python::place::result>();
-  static handle cast(dlbridge::python::binding::returned_value<R>&& result, return_value_policy,
-                     handle parent) {
+  static constexpr auto name = dlbridge::python::on_pybind11::descr_of<R, Place>();
+  static handle cast(dlbridge::python::binding::returned_value<R, Place>&& result,
+                     return_value_policy, handle parent) {
     namespace dp = dlbridge::python;
     if (dp::detail::is_view_or_holds_one<R> && parent && result.may_refer_to != nullptr &&
         !result.may_refer_to(parent.ptr())) {
