@@ -125,20 +125,20 @@ VISIBLE_NAMESPACE = "DLBRIDGE_BEGIN_NAMESPACE"
 BODIES = "#if DLBRIDGE_HEADER_ONLY\n#include <dlbridge/{}>\n#endif\n"
 
 MAX_LINES = {".hpp": 300, ".inl": 400, ".ipp": 400}
-MAX_INTERFACE_LINES = 13_900  # of all headers in include/ together, with their documentation
+MAX_INTERFACE_LINES = 14_000  # of all headers in include/ together, with their documentation
 
 # The code lines that a folder and those in it may have: without comments, blank lines and lines of
 # the preprocessor. A change that needs more says what falls away for it, and raises the number.
 MAX_CODE_LINES = {
-    "": 7_100,
+    "": 7_200,
     "runtime": 2_950,
-    "python": 1_815,
+    "python": 1_820,
     "python/import": 2_350,
     "python/export": 520,
     "python/tensor": 595,
-    "python/call": 5_335,
-    "python/pybind11": 1_055,
-    "python/nanobind": 1_085,
+    "python/call": 5_400,
+    "python/pybind11": 1_070,
+    "python/nanobind": 1_095,
     "module": 2_400,
 }
 
