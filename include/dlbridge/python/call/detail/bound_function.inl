@@ -120,6 +120,10 @@ class bound_function;
 template <class Library, class F, class Guard, place Place, class Result, class... Parameters>
 class bound_function<Library, F, Guard, Place, Result(Parameters...)> {
   using indices = std::index_sequence_for<Parameters...>;
+  static_assert(Place == place::result || !detail::holds<detail::is_any_tensor, Result> ||
+                    !std::is_same_v<library_result<Library, Result, Place>, Result>,
+                "dlbridge: returns applies to a tensor, and to containers of at most two levels. "
+                "Convert each tensor of another result by dlbridge::to_python");
 
  public:
   bound_function(F function, std::unique_ptr<function_record> record)
