@@ -207,16 +207,16 @@ void add_container_results(Add&& add) {
       "chunks",  // of two levels, as generators of contours return
       [](argument<float const, vector> x, bool with_offsets) {
         using list = std::vector<std::optional<argument<float, vector>>>;
-        list points;
-        points.emplace_back(times(x, 2));
-        points.emplace_back(std::nullopt);
+        list parts;
+        parts.emplace_back(times(x, 2));
+        parts.emplace_back(std::nullopt);
         std::variant<std::tuple<list, list>, std::tuple<list, std::map<std::string, list>>> result;
         if (with_offsets) {
           std::map<std::string, list> offsets;
           offsets["x"].emplace_back(times(x, 3));
-          result = std::make_tuple(std::move(points), std::move(offsets));
+          result = std::make_tuple(std::move(parts), std::move(offsets));
         } else {
-          result = std::make_tuple(std::move(points), list());
+          result = std::make_tuple(std::move(parts), list());
         }
         return result;
       },
