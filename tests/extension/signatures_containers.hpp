@@ -210,10 +210,10 @@ void add_container_results(Add&& add) {
         list parts;
         parts.emplace_back(times(x, 2));
         parts.emplace_back(std::nullopt);
-        std::variant<std::tuple<list, list>, std::tuple<list, std::map<std::string, list>>> result;
+        std::map<std::string, argument<float, vector>> offsets;
+        std::variant<std::tuple<list, list>, std::tuple<list, decltype(offsets)>> result;
         if (with_offsets) {
-          std::map<std::string, list> offsets;
-          offsets["x"].emplace_back(times(x, 3));
+          offsets.emplace("x", times(x, 3));
           result = std::make_tuple(std::move(parts), std::move(offsets));
         } else {
           result = std::make_tuple(std::move(parts), list());

@@ -436,13 +436,13 @@ ROWS = (
     ),
     Row(
         "chunks",
-        "std::variant<std::tuple<list, list>, std::tuple<list, std::map<std::string, list>>>("
+        "std::variant<std::tuple<list, list>, std::tuple<list, std::map<std::string, own>>>("
         "argument<float const, ...> x, bool with_offsets), list: "
-        "std::vector<std::optional<argument<float, ...>>>",
+        "std::vector<std::optional<own>>, own: argument<float, ...>",
         ("list", "tuple", "dict", "results in containers of two levels"),
         (
             Call((Array([1, 2]), False), ([Array([2, 4]), None], [])),
-            Call((Array([1]), True), ([Array([2]), None], {"x": [Array([3])]})),
+            Call((Array([1]), True), ([Array([2]), None], {"x": Array([3])})),
         ),
     ),
     Row(
