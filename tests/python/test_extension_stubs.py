@@ -23,7 +23,7 @@ SIGNATURES: list[tuple[str, str]] = [
      'def rgb(x: typing.Annotated[SupportsDLPack, "uint8[*, *, 3] on cpu"]) '
      "-> int:"),
     ("by_def.pyi",
-     "def float_or_double(x: typing.Annotated[dlbridge.typing.SupportsDLPack, "
+     "def float_or_double(x: typing.Annotated[SupportsDLPack, "
      '"float32 or float64 [...] on cpu"]) -> int:'),
     ("by_def.pyi", f"def doubled(x: {VECTOR.format('')}) -> typing.Any:"),
     ("by_library.pyi", f"def optional_owned(x: {VECTOR.format('')} | None) -> int:"),

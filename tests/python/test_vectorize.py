@@ -201,7 +201,8 @@ def test_an_exception_ends_the_call(extension: Any) -> None:
 
 
 REFUSED: list[tuple[Any, str]] = [
-    ("a", r"'x': not a DLPack producer: .*, a number, a list of numbers, or a buffer; got .* str"),
+    ("a", r"'x': not a DLPack producer: .*, a number, a list of numbers, .*, or an Arrow array; "
+          "got .* str"),
     (np.ones(2, complex), r"'x': expected float64\[\.\.\.\] on cpu, converted from real dtypes; "
                           r"got complex128\[2\] on cpu: dtype differs\. Pass its real part"),
     ([1, "a"], r"'x': \[1\]: expected a float; got str"),
