@@ -153,7 +153,7 @@ REMEDIES = [
     ([[1, 2], [3, 4]], ASARRAY),
     (Ragged(), ""),
     (Texts(), ""),
-    (Sparse(), ""),
+    (Sparse(), ". Pass x.todense()"),
     (["text"], ""),
     ([["text"]], ""),
     (Older(), ". Pass the capsule that its to_dlpack() returns"),
