@@ -34,6 +34,7 @@ SECTIONS = {  # by the beginning of the id of a limit
     "overloads": "Arguments of extension functions",
     "caster": "Arguments of extension functions",
     "caster3": "Arguments of extension functions",
+    "buffer": "Arguments of extension functions",
     "choice": "Arguments of extension functions",
     "vectorize": "Vectorised functions",
     "return": "Results of extension functions",

@@ -43,6 +43,11 @@ struct binder {
 
  private:
   static py::module_ submodule(py::module_& m, char const* name) {
-    return py::hasattr(m, name) ? py::module_(m.attr(name)) : m.def_submodule(name);
+    if (py::hasattr(m, name)) {
+      return py::module_(m.attr(name));
+    }
+    py::module_ made = m.def_submodule(name);
+    dlbridge::init(made);  // stubs of plain m.def name its protocols
+    return made;
   }
 };

@@ -31,6 +31,8 @@ struct binder {
 
 void add_changes(py::module_& parent) {
   py::module_ m = parent.def_submodule("changes");
+  py::module_ by_library = m.def_submodule("by_library");
+  dlbridge::init(by_library);  // stubs of plain m.def name its protocols
   changes_during_call::add(binder{m.def_submodule("by_def"), m.def_submodule("by_fast"),
-                                  m.def_submodule("by_overloads"), m.def_submodule("by_library")});
+                                  m.def_submodule("by_overloads"), by_library});
 }

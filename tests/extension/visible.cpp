@@ -98,6 +98,7 @@ void add_array_of_author(Class& bound) {
 void add_visible(py::module_& parent) {
   using namespace visible;
   py::module_ m = parent.def_submodule("visible");
+  dlbridge::init(m);
 #if defined(WITH_NANOBIND)
   // [buffer]
   static PyType_Slot const slots[] = {dlbridge::python::buffer_slot(), {0, nullptr}};
