@@ -57,6 +57,7 @@ CONTOUR = {
     "a mask": (lambda m: generator(m, mask=np.array(FLAGS)).masked, "4"),
     "a mask of int64": (lambda m: generator(m, mask=ones(2, 3, dtype="int64")).masked, "6"),
     "a mask in a list": (lambda m: generator(m, mask=FLAGS).masked, "4"),
+    "a mask of 0 and 1 in a list": (lambda m: generator(m, mask=[[1, 0, 1]] * 2).masked, "4"),
     "a mask of pandas": (lambda m: generator(m, mask=pd.DataFrame(FLAGS)).masked, "4"),
     "a mask in Fortran's order": (
         lambda m: generator(m, mask=np.asfortranarray(FLAGS)).masked,
