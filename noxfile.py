@@ -649,8 +649,8 @@ def conan(session: nox.Session) -> None:
 
 
 # Those that pip installs; the session `extension` installs image_filter.
-EXAMPLES = ("array_library", "before_after", "three_bindings", "cython_filter",
-            "build_systems/setuptools", "build_systems/meson", "point_cloud",
+EXAMPLES = ("array_library", "before_after", "moved_bindings", "three_bindings",
+            "cython_filter", "build_systems/setuptools", "build_systems/meson", "point_cloud",
             "frameworks")  # fmt: skip
 
 
@@ -676,6 +676,7 @@ def examples(session: nox.Session) -> None:
     for name in EXAMPLES:
         install_example(session, name, "--no-index", f"--find-links={index}")
         session.env["SKBUILD_CMAKE_BUILD_TYPE"] = "Debug"  # after the first, which is optimized
+        session.env["SKBUILD_CMAKE_DEFINE"] = "CMAKE_CXX_FLAGS_DEBUG=-O0"  # nobody debugs them
     session.chdir(CHECKOUT / "examples" / "conformance")  # has nothing to install
     session.run("pytest", "-q", "-p", "no:cacheprovider")
     cmake_directory = str(session.run("dlbridge", "--cmake-dir", silent=True)).strip()

@@ -167,6 +167,9 @@ def numbers_and_lists(refused: Refused) -> None:
         assert dlbridge.from_dlpack(np.asarray(x)).tolist() == [1, 2]
     refused(lambda: dlbridge.as_tensor(1.5))
     assert dlbridge.as_tensor(np.asarray(1.5)).item() == 1.5
+    described = Interface(FLOATS)
+    refused(lambda: by_def.sum(described))
+    assert by_def.sum(np.asarray(described)) == FLOATS.sum()
 
 
 @remedy("Pass numpy.frombuffer() of it, with its dtype")

@@ -26,6 +26,8 @@ template <>
 inline constexpr bool has_parts<void> = false;
 // Writes a number to both parts of such an element.
 bool load_complex(PyObject* object, void* out, bool is_double) noexcept;
+// Writes a bool, or an integer that is 0 or 1, as an element that is converted by value.
+bool load_flag(PyObject* object, bool& out) noexcept;
 
 // Whether an object is complex, or its type has __float__ or __index__, and no __len__, as that of
 // a column of a table has.

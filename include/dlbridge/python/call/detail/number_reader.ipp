@@ -43,6 +43,22 @@ DLBRIDGE_API bool load_complex(PyObject* object, void* out, bool is_double) noex
                    : load_parts(object, static_cast<float*>(out));
 }
 
+DLBRIDGE_API bool load_flag(PyObject* object, bool& out) noexcept {
+  if (PyBool_Check(object) || !PyIndex_Check(object)) {
+    return scalar<bool>::load(object, out);
+  }
+  long long value = 0;
+  if (!scalar<long long>::load(object, value)) {
+    return false;
+  }
+  if (value != 0 && value != 1) {
+    api<PyErr_Format>(PyExc_TypeError, "expected a bool, 0 or 1; got %lld", value);
+    return false;
+  }
+  out = value == 1;
+  return true;
+}
+
 DLBRIDGE_API managed_tensor number_reader::read(PyObject* object) noexcept {
   managed_tensor result;
   if (!find_extents(object) || !guarded([&] {

@@ -15,7 +15,8 @@ bool is_numpy_number(PyObject* dtype) noexcept;
 
 // Whether numpy.asarray() makes an array of numbers of an object, as far as that can be told
 // without a conversion: of a list by its first item, of a sequence and of an object with __array__
-// by its dtype, unless it is sparse. An exception may be set if not.
+// by its dtype, unless it is sparse, and of one with __array_interface__. An exception may be set
+// if not.
 DLBRIDGE_COLD bool is_array_like(PyObject* object) noexcept;
 
 constexpr char const* remedy_of_array_like = "Pass numpy.asarray() of it";

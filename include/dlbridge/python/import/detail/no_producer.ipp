@@ -43,7 +43,9 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool is_array_like(PyObject* object) noexcept {
   }
   bool const converts = PySequence_Check(object) != 0 || optional_attribute(object, "__array__");
   ref const dtype = converts ? optional_attribute(object, names::get().dtype) : ref();
-  return dtype && is_numpy_number(dtype.get()) && !optional_attribute(object, "todense");
+  return dtype ? is_numpy_number(dtype.get()) && !optional_attribute(object, "todense")
+               : PyErr_Occurred() == nullptr &&
+                     optional_attribute(object, names::get().array_interface);
 }
 
 DLBRIDGE_NOINLINE DLBRIDGE_API char const* remedy_for_object(PyObject* object) noexcept {
