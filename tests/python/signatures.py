@@ -814,10 +814,10 @@ ROWS = (
             Call((Array([1, 2, 3]), Array([2, 0], "uint8")), Array([3, 1])),
             Call((Array([1, 2, 3]), Array([2, 0], "float64")), Array([3, 1])),
             Call(
-                (Array([1, 2, 3]), Array([0, 1.5], "float64")),
+                (Array([1, 2, 3]), Array([0, 1.5], "float32")),
                 Refusal(
                     "gather(): argument 'at': expected int32[*] on cpu, converted by value, "
-                    "integers from -2147483648 to 2147483647; got 1.5 at [1] of float64[2] on cpu: "
+                    "integers from -2147483648 to 2147483647; got 1.5 at [1] of float32[2] on cpu: "
                     "value differs. Pass integers within these limits"
                 ),
             ),
