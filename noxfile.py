@@ -832,6 +832,19 @@ def foreign_suites_today(session: nox.Session, name: str) -> None:
     run_suite(session, name)
 
 
+PORTS = ("contourpy", "pynanoflann")
+
+
+@nox.session(tags=["long"])
+@nox.parametrize("name", PORTS, ids=PORTS)
+def ports(session: nox.Session, name: str) -> None:
+    """A released project with dlbridge in place of py::array_t, and its own tests."""
+    session.install(*group("pytest", "examples-build", "ports"), "pip")
+    install_headers(session)
+    session.env.update(machine.build_environment(machine.find_gcc()))
+    session.run("python", "tests/ports/run.py", name, session.create_tmp())
+
+
 @nox.session(tags=["tests"])
 def dask(session: nox.Session) -> None:
     """The example with tensors in worker processes of Dask and joblib."""

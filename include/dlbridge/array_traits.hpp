@@ -43,7 +43,7 @@ class dims {
                                                        (sizeof...(Integer) > 0)>>
   dims(Integer... values) noexcept;
   /// Does not compile: a container is copied by from.
-  template <class Container, class = decltype(std::declval<Container const&>().data()),
+  template <class Container, class = decltype(std::declval<Container const&>().size()),
             class = std::enable_if_t<!std::is_same_v<Container, dims>>>
   dims(Container const&) noexcept;
   /// Copies an array of integers.

@@ -17,8 +17,10 @@ inline dims::dims(Integer... values) noexcept : size_(sizeof...(Integer)) {
 
 template <class Container, class, class>
 inline dims::dims(Container const&) noexcept : size_(0) {
-  static_assert(sizeof(Container) == 0,
-                "dlbridge: a container is no dims. Write dims::from(c.data(), c.size())");
+  static_assert(
+      sizeof(Container) == 0,
+      "dlbridge: a container is no dims. Write dims::from(c.data(), c.size()), or c.begin() "
+      "of an initializer_list");
 }
 
 template <class Integer>

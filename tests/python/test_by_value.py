@@ -151,6 +151,13 @@ def test_complex_numbers_by_value(extension: Any) -> None:
         extension.by_value_float64(np.array([1 + 0j]))
 
 
+def test_an_array_without_elements_has_every_dtype(extension: Any) -> None:
+    """np.array([]) is of float64, and stands for no indices."""
+    for shape in ((0,), (0, 3)):
+        got = array_of(extension.by_value_uint32(np.zeros(shape)), "uint32")
+        assert got.shape == shape and got.dtype == np.uint32
+
+
 def test_the_first_element_that_changes_is_named(extension: Any) -> None:
     x = np.arange(24).reshape(4, 6)
     x[2, 1] = x[3, 5] = 300
