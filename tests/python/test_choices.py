@@ -103,7 +103,7 @@ def test_a_refusal_names_the_dtypes(extension: Any, x: Any, reason: str) -> None
 
 
 def test_the_signature_states_the_dtypes(extension: Any) -> None:
-    annotation = f'typing.Annotated[dlbridge.typing.SupportsDLPack, "{FLOATS}"]'
+    annotation = f'typing.Annotated[SupportsDLPack, "{FLOATS}"]'
     assert f"sum_diagonal(x: {annotation}) -> float" in extension.sum_diagonal.__doc__
     assert '"uint8, uint16 or float32 [...] on cpu, writable"' in extension.paint.__doc__
 
