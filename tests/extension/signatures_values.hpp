@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -21,7 +22,7 @@ using dlbridge::or_other;
 using dlbridge::row_major_of;
 
 // [by_value]
-// A mask: bool, or another dtype whose elements are 0 and 1; or a list of bools.
+// A mask: bool, or another dtype whose elements are 0 and 1; or a list of them.
 using mask =
     dlbridge::or_other<dlbridge::convert<bool, matrix, dlbridge::by_value>, dlbridge::numbers>;
 
@@ -60,11 +61,15 @@ inline std::int64_t sum_of_bytes(dlbridge::row_major_of<dlbridge::any_tensor> co
 }
 // [/row_major]
 
-/// A function that returns its argument, converted by value.
+/// Functions that return their argument, converted by value: an array, or also a list.
 template <class T, class Add>
 void add_by_value(Add&& add, std::string const& name) {
-  add(("by_value_" + name).c_str(),
-      [](convert<T, dlbridge::dynamic_rank, by_value> x) { return x; }, "x");
+  using converted = convert<T, dlbridge::dynamic_rank, by_value>;
+  add(("by_value_" + name).c_str(), [](converted x) { return x; }, "x");
+  if constexpr (std::is_arithmetic_v<T> || dlbridge::dtype_of<T>().code == kDLComplex) {
+    add(("listed_" + name).c_str(), [](or_other<converted, dlbridge::numbers> x) { return x; },
+        "x");
+  }
 }
 
 template <class Add>

@@ -193,6 +193,49 @@ def test_masks(extension: Any) -> None:
     assert extension.count_mask(np.array([[1, 0], [2, 3]]) != 0) == 3
 
 
+LISTS: list[Any] = [
+    [1, 0, 1], [1.0, 0.0], [True, False], [1, 2.0], [[1, 2], [3.0, 4]], [1.5], [-1], [300.0], [0.1],
+    [2**24 + 1], [2**53 + 1], [2**63 - 1], [float("nan"), float("inf")], [1j], [1 + 2j, 0.5], [],
+    0, 1.0, 2, -0.0, [np.True_, np.int64(1)], [np.float32(0.5)], [np.int64(2**53 + 1)],
+]  # fmt: skip
+LISTED = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+          "float32", "float64", "complex64", "complex128"]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", LISTED)
+@pytest.mark.parametrize("x", LISTS, ids=repr)
+def test_a_list_is_read_as_its_array(extension: Any, x: Any, dtype: str) -> None:
+    listed = getattr(extension, "listed_" + dtype)
+    try:
+        expected = getattr(extension, "by_value_" + dtype)(np.array(x))
+    except TypeError:
+        with pytest.raises(TypeError, match=r"^listed_\w+\(\): argument 'x': .*expected"):
+            listed(x)
+    else:
+        result = listed(x)
+        assert type(result) is np.ndarray and result.dtype == expected.dtype
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_a_number_that_changes_is_named_with_its_position(extension: Any) -> None:
+    for function, x, text in (
+        ("count_mask", [[1, 0], [2, 3]], "[1][0]: expected a number that keeps its value as bool; "
+                                         "got 2"),
+        ("listed_int32", [1, 1.5], "[1]: expected a number that keeps its value as int32; got 1.5"),
+        ("listed_int32", 1.5, "expected a number that keeps its value as int32; got 1.5"),
+        ("listed_int32", [1, 2**31], "[1]: expected an integer of 32 bits, signed; got 2147483648"),
+        ("listed_float32", [0.1], "[0]: expected a number that keeps its value as float32; got "
+                                  "0.1"),
+        ("listed_complex64", [0.1j], "[0]: expected a number that keeps its value as complex64; "
+                                     "got 0.1j"),
+        ("listed_uint64", [2**63, "1"], "[1]: expected a float; got str"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError) as refused:
+            getattr(extension, function)(x)
+        assert str(refused.value).endswith(text)
+    assert extension.count_mask([[1, 0.0], [True, 1.0]]) == 3
+
+
 def test_containers_overloads_and_plain_functions(extension: Any) -> None:
     small, large = np.array([1, 2]), np.array([1, 300])
     assert extension.sum_list_by_value([small, small.astype(float)]) == 6

@@ -165,17 +165,6 @@ struct parameter<or_other<P, Kinds...>>
 }  // namespace python
 
 namespace python::detail {
-template <class T>
-constexpr number_type number_type_of() noexcept {
-  return {dtype_of<T>(), sizeof(T), [](PyObject* object, void* out) noexcept {
-            if constexpr (has_parts<T>) {
-              return load_complex(object, out, sizeof(T) == 2 * sizeof(double));
-            } else {
-              return scalar<T>::load(object, *static_cast<T*>(out));
-            }
-          }};
-}
-
 template <class P>
 constexpr bool other_kind<P, numbers>::require_elements() noexcept {
   static_assert(std::is_void_v<number_of<P>> || std::is_const_v<typename element_of<P>::type>,
@@ -203,7 +192,8 @@ inline managed_tensor other_kind<P, numbers>::read(PyObject* object) noexcept {
   static_assert(!std::is_void_v<number_of<P>>,
                 "dlbridge: or_other<P, numbers> copies numbers to elements of P. Write a P with "
                 "an element type");
-  constexpr number_type read_as = number_type_of<std::conditional_t<fits, number_of<P>, float>>();
+  constexpr number_type read_as = number_type_of<std::conditional_t<fits, number_of<P>, float>,
+                                                 parameter<P>::required().by_value>();
   managed_tensor result = number_reader(read_as).read(object);
   if constexpr (parameter<P>::required().order == layout::column_major) {
     managed_tensor const rows = std::move(result);

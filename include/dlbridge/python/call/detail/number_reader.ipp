@@ -22,6 +22,17 @@ DLBRIDGE_API bool is_number(PyObject* object) noexcept {
           !has_length(type));
 }
 
+DLBRIDGE_API bool is_integer_object(PyObject* object) noexcept {
+  return PyLong_Check(object) || (PyIndex_Check(object) && !scalar<bool>::is_numpy_bool(object));
+}
+
+DLBRIDGE_NOINLINE DLBRIDGE_API void refuse_number(PyObject* object, dtype type) noexcept {
+  if (ref const text = repr_of(object)) {
+    api<PyErr_Format>(PyExc_TypeError, "expected a number that keeps its value as %s; got %U",
+                      name_of(type).c_str(), text.get());
+  }
+}
+
 template <class Part>
 bool load_parts(PyObject* object, Part* parts) noexcept {
   parts[1] = 0;
