@@ -61,6 +61,22 @@ inline std::int64_t sum_of_bytes(dlbridge::row_major_of<dlbridge::any_tensor> co
 }
 // [/row_major]
 
+// [row_major_of_several]
+using floats = dlbridge::types<float const, double const>;
+
+// The digits of a matrix of one of two dtypes, which is copied only if it is not row-major already.
+inline double number_of(dlbridge::row_major_of<dlbridge::any_tensor_of<floats, matrix>> const& x) {
+  return dlbridge::visit(x, [](auto span) {
+    double number = 0;
+    std::int64_t const count = span.count();
+    for (std::int64_t i = 0; i < count; ++i) {
+      number = 10 * number + static_cast<double>(span.data()[i]);
+    }
+    return number;
+  });
+}
+// [/row_major_of_several]
+
 /// Functions that return their argument, converted by value: an array, or also a list.
 template <class T, class Add>
 void add_by_value(Add&& add, std::string const& name) {
@@ -147,6 +163,19 @@ void add_values(Add&& add) {
   add(
       "sum_of_bytes", [](row_major_of<dlbridge::any_tensor> const& x) { return sum_of_bytes(x); },
       "x");
+  add(
+      "number_of",
+      [](row_major_of<dlbridge::any_tensor_of<floats, matrix>> const& x) { return number_of(x); },
+      "x");
+  add(
+      "number_or_zero",
+      [](std::optional<or_other<row_major_of<dlbridge::any_tensor_of<floats, matrix>>>> const& x) {
+        return x ? number_of(*x) : 0;
+      },
+      "x");
+  add(
+      "row_major_bools",
+      [](row_major_of<dlbridge::any_tensor_of<dlbridge::types<bool const>>> x) { return x; }, "x");
   add("row_major_argument", [](row_major_of<dlbridge::any_argument> x) { return x; }, "x");
   add("row_major_tensor", [](row_major_of<dlbridge::managed_tensor> x) { return x; }, "x");
   add(

@@ -317,6 +317,34 @@ def test_row_major_with_other_parameters(extension: Any) -> None:
     )
 
 
+def test_several_dtypes_row_major(extension: Any) -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    for given in (x, np.asfortranarray(x), x.astype("f"), x.repeat(2, 0)[::2]):
+        assert extension.number_of(given) == extension.number_or_zero(given) == 12345
+    assert extension.number_of(x.T) == 31425
+    assert extension.number_or_zero(x.data) == 12345
+    assert extension.number_or_zero(None) == 0
+    mask = np.array([[True, False], [True, True]])
+    assert np.shares_memory(extension.row_major_bools(mask), mask)
+    copied = extension.row_major_bools(mask.T)
+    assert copied.flags.c_contiguous and copied.tolist() == mask.T.tolist()
+    with pytest.raises(TypeError, match=r"got int64\[2, 2\] on cpu: dtype differs$"):
+        extension.row_major_bools(mask.astype(np.int64).T)
+    expected = "float32 or float64 [*, *] on cpu, row-major, copied from other layouts"
+    assert f'"{expected}"' in extension.number_of.__doc__
+    for refused, got in (
+        (x.astype("i").T, "int32[3, 2] on cpu: dtype differs"),
+        (x.astype("e"), "float16[2, 3] on cpu: dtype differs"),
+        (x.ravel()[::2], "float64[3] on cpu: rank differs"),
+    ):
+        with pytest.raises(TypeError) as raised:
+            extension.number_of(refused)
+        assert str(raised.value) == f"number_of(): argument 'x': expected {expected}; got {got}"
+    p = Producer(shape=(2, 3), strides=(1, 2), device=(2, 0))
+    with pytest.raises(TypeError, match=r"Copy it to the CPU first"):
+        extension.number_of(p)
+
+
 def test_a_device_is_read_as_it_is_or_refused(extension: Any) -> None:
     p = Producer(shape=(2, 3), device=(8, 0))
     assert extension.row_major_address(p) != 0

@@ -109,6 +109,16 @@ struct other_kind<P, arrow> : read_only_kind<P> {
   static managed_tensor read(PyObject* object) noexcept { return from_arrow(object); }
 };
 
+template <class P>
+constexpr bool is_copied_row_major() noexcept {
+  if constexpr (std::is_base_of_v<untyped_parameter, parameter<P>>) {
+    constexpr requirement need = parameter<P>::required();
+    return !parameter<P>::optional && !need.writable &&
+           (need.order == layout::strided || need.order == layout::row_major);
+  }
+  return false;
+}
+
 template <class P, class Kind>
 using if_fits = std::conditional_t<other_kind<P, Kind>::fits, std::tuple<Kind>, std::tuple<>>;
 
@@ -228,9 +238,17 @@ struct parameter<row_major_of<P>> : parameter<P> {
     requirement need = parameter<P>::required();
     need.order = layout::row_major;
     need.converts = true;
+    need.keeps_dtype = true;
     return need;
   }
-  static managed_tensor convert(tensor_view const& source, report&) { return copy_of(source); }
+  static managed_tensor convert(tensor_view const& source, report&) {
+    // Not in row_major_of: Clang would print further errors, as for other_kind<P, numbers>::read.
+    static_assert(detail::is_copied_row_major<P>(),
+                  "dlbridge: row_major_of is of any_tensor, any_argument or managed_tensor. Write "
+                  "any_tensor_of<types<float const, double const>, shape<...>> as P for several "
+                  "dtypes, and convert<T, shape<...>, row_major> for one");
+    return copy_of(source);
+  }
   static row_major_of<P> make(imported_tensor& from, PyObject* object) noexcept {
     return parameter<P>::make(from, object);
   }
