@@ -136,6 +136,34 @@ def test_refusals(extension: Any, function: str, argument: Any, text: str) -> No
     assert text in str(raised.value)
 
 
+def test_a_list_to_write_is_refused_with_what_to_keep(extension: Any) -> None:
+    """What the function wrote to an array that nobody keeps would be lost."""
+    keep = "Pass an array that you keep, as y = numpy.array(x), to which the function writes"
+    for x, accepted in (([1.0, 2.0], ", or a buffer"), ((1.0, 2.0), ", or a buffer")):
+        with pytest.raises(TypeError) as raised:
+            extension.double_all(x)
+        assert str(raised.value).endswith(f"{accepted}; got one of type {type(x).__name__}. {keep}")
+        y = np.array(x)
+        extension.double_all(y)
+        assert y.tolist() == [2, 4]
+    with pytest.raises(TypeError, match=r"__dlpack_device__; got one of type list\. Pass an array"):
+        extension.fill([1.0], 3.0)
+    with pytest.raises(TypeError, match=r"argument 'x': BufferError: expected a typestr"):
+        extension.fill(np.ones(2, np.dtype("f4").newbyteorder()), 3.0)
+    with pytest.raises(TypeError, match=r"Pass numpy\.frombuffer\(\) of it, with its dtype"):
+        extension.fill(b"abc", 3.0)
+
+
+def test_another_byte_order(extension: Any) -> None:
+    x = np.ones(2, np.dtype("u2").newbyteorder())
+    with pytest.raises(
+        TypeError, match=r"one native number; got '\Wu2', in another byte order: "
+    ) as r:
+        extension.sum_converted_buffer(x)
+    assert str(r.value).endswith("Pass x.astype(x.dtype.newbyteorder('='))")
+    assert extension.sum_converted_buffer(x.astype(x.dtype.newbyteorder("="))) == 2
+
+
 def test_a_used_capsule_is_refused_as_such(extension: Any) -> None:
     for function in (extension.sum_bytes, extension.sum_converted_buffer):
         capsule = np.ones(3, "u1").__dlpack__()
