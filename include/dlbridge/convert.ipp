@@ -24,10 +24,11 @@ inline char const* conversion_advice(dtype from, dtype to) noexcept {
              : "Convert its dtype first";
 }
 
-// Whether a dtype becomes the required one: with another layout, if that is any.
+// Whether a dtype becomes a required one.
 inline bool is_converted_from(dtype from, requirement const& need) noexcept {
-  return need.any_type() ||
-         (need.by_value ? converts_by_value(from, need.type) : converts_to(from, need.type));
+  return need.keeps_dtype ? need.any_type() || from == need.type || has_other_type(from, need)
+         : need.by_value  ? converts_by_value(from, need.type)
+                          : converts_to(from, need.type);
 }
 
 DLBRIDGE_API bool is_convertible(tensor_view const& view, requirement const& need) noexcept {
@@ -41,10 +42,10 @@ DLBRIDGE_NOINLINE DLBRIDGE_API report explain_conversion(tensor_view const& view
                                                          requirement const& need) noexcept {
   requirement rest = need;
   bool const is_on_host = is_host_accessible(view.device());
-  bool const is_same = view.dtype() == need.type;
+  bool const is_same = view.dtype() == need.type && !need.keeps_dtype;
   bool const converts = is_converted_from(view.dtype(), need);
-  if (converts && (is_on_host || !need.where.accepts(view.device()))) {
-    rest.type = view.dtype();
+  if ((converts || need.keeps_dtype) && (is_on_host || !need.where.accepts(view.device()))) {
+    rest.type = converts ? view.dtype() : need.type;
     rest.order = layout::strided;
     rest.alignment = 1;
   }
@@ -52,8 +53,9 @@ DLBRIDGE_NOINLINE DLBRIDGE_API report explain_conversion(tensor_view const& view
   r.expected = bounded_text<240>();
   append_requirement(r.expected, need, need.extents != nullptr);
   if (r.has(errc::dtype_mismatch)) {
-    r.advice =
-        converts ? "Convert it on its device first" : conversion_advice(view.dtype(), need.type);
+    r.advice = converts           ? "Convert it on its device first"
+               : need.keeps_dtype ? r.advice
+                                  : conversion_advice(view.dtype(), need.type);
   } else if (r.has(errc::device_mismatch) && !is_same) {
     r.advice = "Copy it to the CPU first";
   }

@@ -66,6 +66,7 @@ struct requirement {
   bool writable = false;                  ///< Whether the memory must be writable.
   bool converts = false;                  ///< For messages: other dtypes or layouts are copied.
   bool by_value = false;                  ///< For messages: the values of the copy are the same.
+  bool keeps_dtype = false;               ///< For messages: other layouts alone are copied.
   std::size_t alignment = 1;              ///< Of the first element, in bytes; a power of two.
   dtype const* others = nullptr;          ///< Further dtypes that are accepted besides type.
   std::size_t other_count = 0;            ///< The number of these dtypes.

@@ -103,9 +103,9 @@ constexpr Text& append_requirement(Text& text, requirement const& need, bool has
   if (need.alignment > detail::max_unstated_alignment) {
     detail::append_alignment(text, need.alignment);
   }
-  if (need.converts && (need.type.code != kDLBool || need.by_value)) {
+  if (need.converts && (need.type.code != kDLBool || need.by_value || need.keeps_dtype)) {
     bool const is_integer = need.type.code == kDLInt || need.type.code == kDLUInt;
-    text.append(need.any_type()                ? ", copied from other layouts"
+    text.append(need.keeps_dtype               ? ", copied from other layouts"
                 : need.by_value                ? ", converted by value"
                 : is_integer                   ? ", converted from narrower integers"
                 : need.type.code == kDLComplex ? ", converted from real and complex dtypes"

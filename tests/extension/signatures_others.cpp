@@ -29,6 +29,12 @@ void add_more_numbers(py::module_& m) {
   dlbridge::def(m, "kind_of_list", [](integers const&) { return "integers"; }, py::arg("x"));
   dlbridge::def(m, "kind_of_list", [](numbers const&) { return "numbers"; }, py::arg("x"));
   dlbridge::def(
+      m, "called_with",
+      [](or_other<dlbridge::convert<double>> const& x, py::object const& f) {
+        return f(dlbridge::to_python(dlbridge::managed_tensor(copy_of(x.view()))));
+      },
+      py::arg("x"), py::arg("f"));
+  dlbridge::def(
       m, "add_to_rows",
       [](argument<float const, matrix> x,
          or_other<dlbridge::convert<float>, dlbridge::numbers> const& y) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -21,7 +22,7 @@ using dlbridge::or_other;
 using dlbridge::row_major_of;
 
 // [by_value]
-// A mask: bool, or another dtype whose elements are 0 and 1; or a list of bools.
+// A mask: bool, or another dtype whose elements are 0 and 1; or a list of them.
 using mask =
     dlbridge::or_other<dlbridge::convert<bool, matrix, dlbridge::by_value>, dlbridge::numbers>;
 
@@ -60,11 +61,31 @@ inline std::int64_t sum_of_bytes(dlbridge::row_major_of<dlbridge::any_tensor> co
 }
 // [/row_major]
 
-/// A function that returns its argument, converted by value.
+// [row_major_of_several]
+using floats = dlbridge::types<float const, double const>;
+
+// The digits of a matrix of one of two dtypes, which is copied only if it is not row-major already.
+inline double number_of(dlbridge::row_major_of<dlbridge::any_tensor_of<floats, matrix>> const& x) {
+  return dlbridge::visit(x, [](auto span) {
+    double number = 0;
+    std::int64_t const count = span.count();
+    for (std::int64_t i = 0; i < count; ++i) {
+      number = 10 * number + static_cast<double>(span.data()[i]);
+    }
+    return number;
+  });
+}
+// [/row_major_of_several]
+
+/// Functions that return their argument, converted by value: an array, or also a list.
 template <class T, class Add>
 void add_by_value(Add&& add, std::string const& name) {
-  add(("by_value_" + name).c_str(),
-      [](convert<T, dlbridge::dynamic_rank, by_value> x) { return x; }, "x");
+  using converted = convert<T, dlbridge::dynamic_rank, by_value>;
+  add(("by_value_" + name).c_str(), [](converted x) { return x; }, "x");
+  if constexpr (std::is_arithmetic_v<T> || dlbridge::dtype_of<T>().code == kDLComplex) {
+    add(("listed_" + name).c_str(), [](or_other<converted, dlbridge::numbers> x) { return x; },
+        "x");
+  }
 }
 
 template <class Add>
@@ -142,6 +163,19 @@ void add_values(Add&& add) {
   add(
       "sum_of_bytes", [](row_major_of<dlbridge::any_tensor> const& x) { return sum_of_bytes(x); },
       "x");
+  add(
+      "number_of",
+      [](row_major_of<dlbridge::any_tensor_of<floats, matrix>> const& x) { return number_of(x); },
+      "x");
+  add(
+      "number_or_zero",
+      [](std::optional<or_other<row_major_of<dlbridge::any_tensor_of<floats, matrix>>>> const& x) {
+        return x ? number_of(*x) : 0;
+      },
+      "x");
+  add(
+      "row_major_bools",
+      [](row_major_of<dlbridge::any_tensor_of<dlbridge::types<bool const>>> x) { return x; }, "x");
   add("row_major_argument", [](row_major_of<dlbridge::any_argument> x) { return x; }, "x");
   add("row_major_tensor", [](row_major_of<dlbridge::managed_tensor> x) { return x; }, "x");
   add(

@@ -182,7 +182,7 @@ def released() -> memoryview:
 
 NATIVE = "expected a buffer of one native number per item; got "
 CONVERT = ": dtype differs. Convert it to a type that DLPack has, or pass its bytes"
-ORDER = ": dtype differs. Convert it to the byte order of this machine"
+ORDER = ", in another byte order: dtype differs. Convert it to the byte order of this machine"
 FOREIGN_ORDER = ctypes.c_int32.__ctype_be__
 
 BAD_BUFFERS: list[tuple[Any, type[Exception], str]] = [

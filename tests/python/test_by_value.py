@@ -204,6 +204,49 @@ def test_masks(extension: Any) -> None:
     assert extension.count_mask(np.array([[1, 0], [2, 3]]) != 0) == 3
 
 
+LISTS: list[Any] = [
+    [1, 0, 1], [1.0, 0.0], [True, False], [1, 2.0], [[1, 2], [3.0, 4]], [1.5], [-1], [300.0], [0.1],
+    [2**24 + 1], [2**53 + 1], [2**63 - 1], [float("nan"), float("inf")], [1j], [1 + 2j, 0.5], [],
+    0, 1.0, 2, -0.0, [np.True_, np.int64(1)], [np.float32(0.5)], [np.int64(2**53 + 1)],
+]  # fmt: skip
+LISTED = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+          "float32", "float64", "complex64", "complex128"]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", LISTED)
+@pytest.mark.parametrize("x", LISTS, ids=repr)
+def test_a_list_is_read_as_its_array(extension: Any, x: Any, dtype: str) -> None:
+    listed = getattr(extension, "listed_" + dtype)
+    try:
+        expected = getattr(extension, "by_value_" + dtype)(np.array(x))
+    except TypeError:
+        with pytest.raises(TypeError, match=r"^listed_\w+\(\): argument 'x': .*expected"):
+            listed(x)
+    else:
+        result = listed(x)
+        assert type(result) is np.ndarray and result.dtype == expected.dtype
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_a_number_that_changes_is_named_with_its_position(extension: Any) -> None:
+    for function, x, text in (
+        ("count_mask", [[1, 0], [2, 3]], "[1][0]: expected a number that keeps its value as bool; "
+                                         "got 2"),
+        ("listed_int32", [1, 1.5], "[1]: expected a number that keeps its value as int32; got 1.5"),
+        ("listed_int32", 1.5, "expected a number that keeps its value as int32; got 1.5"),
+        ("listed_int32", [1, 2**31], "[1]: expected an integer of 32 bits, signed; got 2147483648"),
+        ("listed_float32", [0.1], "[0]: expected a number that keeps its value as float32; got "
+                                  "0.1"),
+        ("listed_complex64", [0.1j], "[0]: expected a number that keeps its value as complex64; "
+                                     "got 0.1j"),
+        ("listed_uint64", [2**63, "1"], "[1]: expected a float; got str"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError) as refused:
+            getattr(extension, function)(x)
+        assert str(refused.value).endswith(text)
+    assert extension.count_mask([[1, 0.0], [True, 1.0]]) == 3
+
+
 def test_containers_overloads_and_plain_functions(extension: Any) -> None:
     small, large = np.array([1, 2]), np.array([1, 300])
     assert extension.sum_list_by_value([small, small.astype(float)]) == 6
@@ -240,10 +283,7 @@ def test_lists_of_complex_numbers(extension: Any) -> None:
         extension.conjugate([1, "2"])
     with pytest.raises(TypeError, match=r"expected a float; got complex"):
         extension.negated(1 + 2j)
-    assert (
-        "SupportsDLPack | typing.SupportsComplex | typing.SupportsFloat | "
-        in extension.conjugate.__doc__
-    )
+    assert "SupportsDLPack | typing.SupportsComplex | " in extension.conjugate.__doc__
     assert (
         '"complex128[*] on cpu, converted from real and complex dtypes"'
         in extension.conjugate.__doc__
@@ -286,6 +326,34 @@ def test_row_major_with_other_parameters(extension: Any) -> None:
     assert (
         '"any dtype[...], row-major, copied from other layouts"' in extension.sum_of_bytes.__doc__
     )
+
+
+def test_several_dtypes_row_major(extension: Any) -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    for given in (x, np.asfortranarray(x), x.astype("f"), x.repeat(2, 0)[::2]):
+        assert extension.number_of(given) == extension.number_or_zero(given) == 12345
+    assert extension.number_of(x.T) == 31425
+    assert extension.number_or_zero(x.data) == 12345
+    assert extension.number_or_zero(None) == 0
+    mask = np.array([[True, False], [True, True]])
+    assert np.shares_memory(extension.row_major_bools(mask), mask)
+    copied = extension.row_major_bools(mask.T)
+    assert copied.flags.c_contiguous and copied.tolist() == mask.T.tolist()
+    with pytest.raises(TypeError, match=r"got int64\[2, 2\] on cpu: dtype differs$"):
+        extension.row_major_bools(mask.astype(np.int64).T)
+    expected = "float32 or float64 [*, *] on cpu, row-major, copied from other layouts"
+    assert f'"{expected}"' in extension.number_of.__doc__
+    for refused, got in (
+        (x.astype("i").T, "int32[3, 2] on cpu: dtype differs"),
+        (x.astype("e"), "float16[2, 3] on cpu: dtype differs"),
+        (x.ravel()[::2], "float64[3] on cpu: rank differs"),
+    ):
+        with pytest.raises(TypeError) as raised:
+            extension.number_of(refused)
+        assert str(raised.value) == f"number_of(): argument 'x': expected {expected}; got {got}"
+    p = Producer(shape=(2, 3), strides=(1, 2), device=(2, 0))
+    with pytest.raises(TypeError, match=r"Copy it to the CPU first"):
+        extension.number_of(p)
 
 
 def test_a_device_is_read_as_it_is_or_refused(extension: Any) -> None:

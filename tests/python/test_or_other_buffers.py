@@ -93,9 +93,9 @@ def test_the_memory_is_written(extension: Any) -> None:
 def test_the_result_owns_the_buffer(extension: Any) -> None:
     x = bytearray(b"\1\2")
     result = extension.same_buffer(x)
-    assert isinstance(result, dlbridge.Tensor)
-    assert result.tolist() == [1, 2] and not result.readonly
-    assert extension.same_buffer(b"\1").readonly
+    assert type(result) is np.ndarray
+    assert result.tolist() == [1, 2] and result.flags.writeable
+    assert not extension.same_buffer(b"\1").flags.writeable
     assert extension.kept_buffer(b"\1").tolist() == [1]
     with pytest.raises(BufferError):
         x.append(3)
@@ -134,6 +134,34 @@ def test_refusals(extension: Any, function: str, argument: Any, text: str) -> No
     with pytest.raises(TypeError) as raised:
         getattr(extension, function)(argument)
     assert text in str(raised.value)
+
+
+def test_a_list_to_write_is_refused_with_what_to_keep(extension: Any) -> None:
+    """What the function wrote to an array that nobody keeps would be lost."""
+    keep = "Pass an array that you keep, as y = numpy.array(x), to which the function writes"
+    for x, accepted in (([1.0, 2.0], ", or a buffer"), ((1.0, 2.0), ", or a buffer")):
+        with pytest.raises(TypeError) as raised:
+            extension.double_all(x)
+        assert str(raised.value).endswith(f"{accepted}; got one of type {type(x).__name__}. {keep}")
+        y = np.array(x)
+        extension.double_all(y)
+        assert y.tolist() == [2, 4]
+    with pytest.raises(TypeError, match=r"__dlpack_device__; got one of type list\. Pass an array"):
+        extension.fill([1.0], 3.0)
+    with pytest.raises(TypeError, match=r"argument 'x': BufferError: expected a typestr"):
+        extension.fill(np.ones(2, np.dtype("f4").newbyteorder()), 3.0)
+    with pytest.raises(TypeError, match=r"Pass numpy\.frombuffer\(\) of it, with its dtype"):
+        extension.fill(b"abc", 3.0)
+
+
+def test_another_byte_order(extension: Any) -> None:
+    x = np.ones(2, np.dtype("u2").newbyteorder())
+    with pytest.raises(
+        TypeError, match=r"one native number; got '\Wu2', in another byte order: "
+    ) as r:
+        extension.sum_converted_buffer(x)
+    assert str(r.value).endswith("Pass x.astype(x.dtype.newbyteorder('='))")
+    assert extension.sum_converted_buffer(x.astype(x.dtype.newbyteorder("="))) == 2
 
 
 def test_a_used_capsule_is_refused_as_such(extension: Any) -> None:

@@ -68,7 +68,28 @@ def test_numbers_are_copied_to_an_array(extension: Any, x: Any) -> None:
 def test_the_library_of_the_result(extension: Any) -> None:
     assert type(extension.negated(1)) is type(extension.negated(Row([1]))) is np.ndarray
     other = extension.negated(fractions.Fraction(1, 2))
-    assert isinstance(other, dlbridge.Tensor) and other.item() == -0.5
+    assert type(other) is np.ndarray and other.item() == -0.5
+
+
+def test_the_library_of_the_result_without_numpy(
+    extension: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Number:
+        def __float__(self) -> float:
+            return 0.5
+
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    result = extension.negated(Number())
+    assert type(result) is dlbridge.Tensor and result.item() == -0.5
+
+
+def test_a_call_of_python_code_gets_an_array_of_numpy(by_def: Any) -> None:
+    """As there is no caller with a library, and the module states none."""
+    for x in ([1, 2], array.array("d", [1, 2]), memoryview(b"\1\2")):
+        result = by_def.called_with(x, lambda y: 2 * y)
+        assert type(result) is np.ndarray and result.tolist() == [2, 4]
+    assert by_def.called_with(3, type) is by_def.called_with(fractions.Fraction(3), type)
+    assert by_def.called_with(torch.ones(2), type) is torch.Tensor
 
 
 def test_producers_are_accepted_as_before(extension: Any) -> None:

@@ -687,12 +687,18 @@ ELSEWHERE = {
         "Pass numpy.asarray(x).astype('f8')",
         "Pass pyarrow.table(x)['name'].combine_chunks()",
         "Pass pyarrow.table(x)['name'].fill_null(0)",
+        "Pass pyarrow.table(x)['name'].fill_null(False)",
         "Pass pyarrow.table(x)['name'].to_numpy()",
         "Pass x.combine_chunks()",
         "Pass x.fill_null(0)",
+        "Pass x.fill_null(False)",
         "Pass x.fillna(0)",
+        "Pass x.fillna(False)",
         "Pass x.rechunk()",
         "Pass x.todense()",
+    ],
+    "tests/python/test_or_other_buffers.py": [
+        "Pass an array that you keep, as y = numpy.array(x), to which the function writes",
     ],
     "tests/python/test_result_dtypes.py": [
         'Call jax.config.update("jax_enable_x64", True)',

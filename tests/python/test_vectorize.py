@@ -201,8 +201,7 @@ def test_an_exception_ends_the_call(extension: Any) -> None:
 
 
 REFUSED: list[tuple[Any, str]] = [
-    ("a", r"'x': not a DLPack producer: .*, a number, a list of numbers, .*, or an Arrow array; "
-          "got .* str"),
+    ("a", r"'x': not a DLPack producer: .*, a number, a list of numbers, a buffer, .*; got .* str"),
     (np.ones(2, complex), r"'x': expected float64\[\.\.\.\] on cpu, converted from real dtypes; "
                           r"got complex128\[2\] on cpu: dtype differs\. Pass its real part"),
     ([1, "a"], r"'x': \[1\]: expected a float; got str"),
@@ -216,10 +215,36 @@ def test_refused_operands(extension: Any, x: Any, message: str) -> None:
         extension.hypot(x, 1.0)
 
 
+def test_operands_by_value(extension: Any) -> None:
+    """Of integers and bools, as NumPy's own dtype of integers is int64."""
+    for x in (np.array([1, 2]), np.array([1.0, 2.0]), np.array([1, 2], "e"), [1, 2.0], (1, 2)):
+        result = extension.small(x)
+        assert (result.dtype, result.tolist()) == (np.int8, [1, 2])
+    for one in (1, 1.0, True, np.float32(1), np.int64(1), np.array(1.0)):
+        assert (type(extension.small(one)), extension.small(one)) == (int, 1)
+        assert extension.inverted(one) is False
+    assert extension.repeated("abc", np.array([1, 2])).tolist() == [3, 6]
+    for x in (np.array([0, 1, 0]), np.array([0.0, 1.0, 0.0]), [False, 1, 0.0]):
+        assert extension.inverted(x).tolist() == [True, False, True]
+    for given in (np.array([1, 2]), np.array([1, 2], "f"), [1, 2 + 0j]):
+        assert extension.conjugate(given).tolist() == [1, 2]
+    assert complex(extension.conjugate(2j)) == -2j
+
+
 def test_no_operand_is_truncated(extension: Any) -> None:
-    for x in (np.ones(2), np.ones(2, "h"), 1.5, [1.5]):
-        with pytest.raises(TypeError, match=r"'x': .*(dtype differs|expected an int; got float)"):
+    limits = r"expected int8\[\.\.\.\] on cpu, converted by value, integers from -128 to 127; "
+    for x, message in (
+        (np.array([1, 300]), limits + r"got 300 at \[1\] of int64\[2\] on cpu: value differs"),
+        (np.array([[1.5]]), limits + r"got 1\.5 at \[0, 0\] of float64\[1, 1\] on cpu"),
+        ([1, 1.5], r"\[1\]: expected a number that keeps its value as int8; got 1\.5"),
+        (300, r"expected an integer of 8 bits, signed; got 300"),
+        (np.ones(2, complex), r"dtype differs\. Pass its real part"),
+    ):
+        with pytest.raises(TypeError, match=rf"^small\(\): argument 'x': .*{message}"):
             extension.small(x)
-    for x in (np.ones(2), 1):
-        with pytest.raises(TypeError, match=r"'x': .*(dtype differs|expected a bool; got int)"):
+    for x, message in (
+        (np.array([1, 2]), r"got 2 at \[1\] of int64\[2\] .* Pass 0 and 1"),
+        (2, r"expected a number that keeps its value as bool; got 2"),
+    ):
+        with pytest.raises(TypeError, match=rf"^inverted\(\): argument 'x': .*{message}"):
             extension.inverted(x)

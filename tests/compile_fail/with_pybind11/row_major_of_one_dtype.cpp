@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A parameter of one dtype states its layout, and whether it is copied, by its constraints.
-// says: row_major_of is of any_tensor, any_argument or managed_tensor. Write convert<T, shape
+// lines: 40
+// says: row_major_of is of any_tensor, any_argument or managed_tensor. Write any_tensor_of<types
 #include <dlbridge/pybind11.hpp>
 
 #ifdef WRONG

@@ -31,12 +31,11 @@ struct arrow {};
 namespace python::detail {
 template <class P, class Kind>
 struct other_kind;
-}
+}  // namespace python::detail
 
 /// A parameter of type P that accepts a DLPack producer as P does, and also other objects. The
 /// function uses it as a P.
-/// @tparam P a tensor parameter type: tensor_span, tensor, argument, convert, any_tensor,
-///   any_argument, managed_tensor
+/// @tparam P a tensor parameter type, such as tensor_span, argument, convert or any_tensor
 /// @tparam Kinds the tags `numbers`, `buffers`, `arrays` and `arrow`, in the order in which an
 ///   object is tried: the first that an object has decides. None stands for all that P can take, in
 ///   the order above
@@ -60,16 +59,11 @@ class or_other : public P {
 /// A parameter of type P whose tensor is compact, with the last dimension fastest: one in another
 /// layout is copied to a new row-major host tensor, with flag_is_copied, if the CPU can access its
 /// memory. The function uses it as a P. What it writes to a copy is lost.
-/// @tparam P any_tensor, any_argument or managed_tensor
+/// @tparam P any_tensor, any_argument, managed_tensor, or any_tensor_of const elements
 /// @par Lifetime
 /// As P.
 template <class P>
 class row_major_of : public P {
-  static_assert(std::is_base_of_v<python::detail::untyped_parameter, python::parameter<P>> &&
-                    !python::parameter<P>::optional,
-                "dlbridge: row_major_of is of any_tensor, any_argument or managed_tensor. Write "
-                "convert<T, shape<...>, row_major> for one dtype");
-
  public:
   row_major_of(P parameter) noexcept : P(std::move(parameter)) {}
 };

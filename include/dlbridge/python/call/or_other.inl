@@ -109,6 +109,16 @@ struct other_kind<P, arrow> : read_only_kind<P> {
   static managed_tensor read(PyObject* object) noexcept { return from_arrow(object); }
 };
 
+template <class P>
+constexpr bool is_copied_row_major() noexcept {
+  if constexpr (std::is_base_of_v<untyped_parameter, parameter<P>>) {
+    constexpr requirement need = parameter<P>::required();
+    return !parameter<P>::optional && !need.writable &&
+           (need.order == layout::strided || need.order == layout::row_major);
+  }
+  return false;
+}
+
 template <class P, class Kind>
 using if_fits = std::conditional_t<other_kind<P, Kind>::fits, std::tuple<Kind>, std::tuple<>>;
 
@@ -165,19 +175,6 @@ struct parameter<or_other<P, Kinds...>>
 }  // namespace python
 
 namespace python::detail {
-template <class T, bool ByValue>
-constexpr number_type number_type_of() noexcept {
-  return {dtype_of<T>(), sizeof(T), [](PyObject* object, void* out) noexcept {
-            if constexpr (std::is_same_v<T, bool> && ByValue) {
-              return load_flag(object, *static_cast<bool*>(out));
-            } else if constexpr (has_parts<T>) {
-              return load_complex(object, out, sizeof(T) == 2 * sizeof(double));
-            } else {
-              return scalar<T>::load(object, *static_cast<T*>(out));
-            }
-          }};
-}
-
 template <class P>
 constexpr bool other_kind<P, numbers>::require_elements() noexcept {
   static_assert(std::is_void_v<number_of<P>> || std::is_const_v<typename element_of<P>::type>,
@@ -241,9 +238,17 @@ struct parameter<row_major_of<P>> : parameter<P> {
     requirement need = parameter<P>::required();
     need.order = layout::row_major;
     need.converts = true;
+    need.keeps_dtype = true;
     return need;
   }
-  static managed_tensor convert(tensor_view const& source, report&) { return copy_of(source); }
+  static managed_tensor convert(tensor_view const& source, report&) {
+    // Not in row_major_of: Clang would print further errors, as for other_kind<P, numbers>::read.
+    static_assert(detail::is_copied_row_major<P>(),
+                  "dlbridge: row_major_of is of any_tensor, any_argument or managed_tensor. Write "
+                  "any_tensor_of<types<float const, double const>, shape<...>> as P for several "
+                  "dtypes, and convert<T, shape<...>, row_major> for one");
+    return copy_of(source);
+  }
   static row_major_of<P> make(imported_tensor& from, PyObject* object) noexcept {
     return parameter<P>::make(from, object);
   }

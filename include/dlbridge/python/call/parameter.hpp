@@ -99,7 +99,7 @@ struct parameter<any_of<types<First, Rest...>, More...>> : parameter<tensor_span
   }
 };
 template <class List, class... More>
-struct parameter<any_tensor_of<List, More...>> : detail::owning_parameter {
+struct parameter<any_tensor_of<List, More...>> : detail::untyped_parameter {
   using type = any_tensor_of<List, More...>;
   static constexpr requirement required() noexcept { return type::required(); }
   static type make(imported_tensor& from, PyObject* object) {

@@ -73,8 +73,10 @@ inline bool tensor_argument<P>::import_argument(bool shared) noexcept {
   bool const is_imported = import_in(traits::mode, need.where, shared);
   if constexpr (traits::takes_others) {
     if (!is_imported) {
-      this->name_others(traits::other_names.data);
+      this->name_others(traits::other_names.data, need.writable);
     }
+  } else if (!is_imported && need.writable) {
+    this->name_others("", true);
   }
   return is_imported && (!need.writable || may_write_in());
 }

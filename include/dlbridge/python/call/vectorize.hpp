@@ -10,9 +10,8 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 /// def(m, "f", vectorize([](double x, double y) { ... })).
 ///
 /// Operands are the parameters of an arithmetic type T, of a std::complex, or of a number of 16 or
-/// 8 bits, by value or by reference to const. Each accepts an array of any library in host memory,
-/// a number, lists of numbers, or a buffer, as or_other<tensor<T const, dynamic_rank, converted>>;
-/// none is converted to bool or complex. Each call receives every other parameter as it is.
+/// 8 bits, by value or by reference to const. Each accepts what or_other<convert<T>> accepts in
+/// host memory; to bool and integers it converts by_value. Others are passed on as they are.
 ///
 /// Operands broadcast by the rules of NumPy. Only one whose dtype is not T is copied. Operands
 /// without dimensions give one number: of Python, if Python has the type. Others give a new array

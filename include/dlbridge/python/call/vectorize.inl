@@ -85,13 +85,10 @@ constexpr bool is_operand =
     is_element<std::decay_t<A>> &&
     (!std::is_reference_v<A> || std::is_const_v<std::remove_reference_t<A>>);
 
-template <class T, bool IsConverted = is_real(dtype_of<T>()) && !std::is_same_v<T, bool>>
-struct operand {
-  using type = or_other<tensor<T const, dynamic_rank, converted>> const&;
-};
 template <class T>
-struct operand<T, false> {
-  using type = or_other<tensor<T const>> const&;
+struct operand {
+  using rule = std::conditional_t<std::is_integral_v<T>, by_value, converted>;
+  using type = or_other<tensor<T const, dynamic_rank, rule>> const&;
 };
 // The parameter of the function of arrays for a parameter A of the function of numbers.
 template <class A, bool = is_operand<A>>

@@ -263,7 +263,8 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool describe_arrow(PyObject* object,
       nulls = nulls || has_nulls(*array, first, count);
     }
   }
-  if (!find_arrow_dtype(*schema, d.type)) {
+  bool const is_mask = schema->format[0] == 'b' && schema->dictionary == nullptr;
+  if (!find_arrow_dtype(*schema, d.type) && !(is_mask && nulls)) {
     report r = refusal(
         errc::dtype_mismatch, "an Arrow array of integers or floats",
         schema->dictionary != nullptr ? "one with a dictionary, of format '" : "one of format '",
@@ -272,10 +273,12 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool describe_arrow(PyObject* object,
     return refuse_arrow(r);
   }
   if (nulls) {
-    char const* const advice = optional_attribute(object, "fill_null") ? "Pass x.fill_null(0)"
+    char const* const advice = optional_attribute(object, "fill_null")
+                                   ? (is_mask ? "Pass x.fill_null(False)" : "Pass x.fill_null(0)")
                                : optional_attribute(object, "fillna")
-                                   ? "Pass x.fillna(0)"
-                                   : "Pass pyarrow.table(x)['name'].fill_null(0)";
+                                   ? (is_mask ? "Pass x.fillna(False)" : "Pass x.fillna(0)")
+                                   : (is_mask ? "Pass pyarrow.table(x)['name'].fill_null(False)"
+                                              : "Pass pyarrow.table(x)['name'].fill_null(0)");
     return refuse_arrow(
         refusal(errc::layout_mismatch, "an Arrow array without nulls", "nulls", advice));
   }

@@ -48,12 +48,12 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void refuse_format(char const* what, char
                                                           PyObject* object) noexcept {
   bool const is_of_numpy = object != nullptr && optional_attribute(object, "astype");
   char const* text = format;
+  bool const is_native = read_byte_order(text, 2);
   report r = refusal(errc::dtype_mismatch, what, "'",
-                     is_of_numpy                ? remedy_for_typestr(format)
-                     : read_byte_order(text, 2) ? "Convert it to a type that DLPack has, or pass "
-                                                  "its bytes"
-                                                : "Convert it to the byte order of this machine");
-  r.got.append(format).append("'");
+                     is_of_numpy ? remedy_for_typestr(format)
+                     : is_native ? "Convert it to a type that DLPack has, or pass its bytes"
+                                 : "Convert it to the byte order of this machine");
+  r.got.append(format).append(is_native ? "'" : "', in another byte order");
   if (PyErr_Occurred() == nullptr) {
     set_error(r);
   }

@@ -24,10 +24,8 @@ template <class T>
 constexpr bool has_parts = dlbridge::detail::is_complex_pair(dtype_of<T>());
 template <>
 inline constexpr bool has_parts<void> = false;
-// Writes a number to both parts of such an element.
-bool load_complex(PyObject* object, void* out, bool is_double) noexcept;
-// Writes a bool, or an integer that is 0 or 1, as an element that is converted by value.
-bool load_flag(PyObject* object, bool& out) noexcept;
+template <class T, bool ByValue>
+constexpr number_type number_type_of() noexcept;
 
 // Whether an object is complex, or its type has __float__ or __index__, and no __len__, as that of
 // a column of a table has.
@@ -63,6 +61,7 @@ class number_reader {
 }  // namespace python::detail
 DLBRIDGE_END_NAMESPACE
 
+#include <dlbridge/python/call/detail/number_reader.inl>
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/call/detail/number_reader.ipp>
 #endif

@@ -22,6 +22,17 @@ DLBRIDGE_API bool is_number(PyObject* object) noexcept {
           !has_length(type));
 }
 
+DLBRIDGE_API bool is_integer_object(PyObject* object) noexcept {
+  return PyLong_Check(object) || (PyIndex_Check(object) && !scalar<bool>::is_numpy_bool(object));
+}
+
+DLBRIDGE_NOINLINE DLBRIDGE_API void refuse_number(PyObject* object, dtype type) noexcept {
+  if (ref const text = repr_of(object)) {
+    api<PyErr_Format>(PyExc_TypeError, "expected a number that keeps its value as %s; got %U",
+                      name_of(type).c_str(), text.get());
+  }
+}
+
 template <class Part>
 bool load_parts(PyObject* object, Part* parts) noexcept {
   parts[1] = 0;
@@ -41,22 +52,6 @@ bool load_parts(PyObject* object, Part* parts) noexcept {
 DLBRIDGE_API bool load_complex(PyObject* object, void* out, bool is_double) noexcept {
   return is_double ? load_parts(object, static_cast<double*>(out))
                    : load_parts(object, static_cast<float*>(out));
-}
-
-DLBRIDGE_API bool load_flag(PyObject* object, bool& out) noexcept {
-  if (PyBool_Check(object) || !PyIndex_Check(object)) {
-    return scalar<bool>::load(object, out);
-  }
-  long long value = 0;
-  if (!scalar<long long>::load(object, value)) {
-    return false;
-  }
-  if (value != 0 && value != 1) {
-    api<PyErr_Format>(PyExc_TypeError, "expected a bool, 0 or 1; got %lld", value);
-    return false;
-  }
-  out = value == 1;
-  return true;
 }
 
 DLBRIDGE_API managed_tensor number_reader::read(PyObject* object) noexcept {

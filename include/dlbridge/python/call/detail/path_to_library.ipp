@@ -14,8 +14,8 @@
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
+#include <dlbridge/python/import/arrays.hpp>
 #include <dlbridge/python/import/detail/known_types.hpp>
-#include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/python/tensor/tensor_type.hpp>
@@ -168,12 +168,6 @@ DLBRIDGE_API ref give_stated(managed_tensor m, bool narrows) noexcept {
   return all.which ? give_as(*all.which, std::move(m), narrows) : give_own(std::move(m));
 }
 
-// Whether an object is a number of Python's own, or a list of some, which or_other accepts. NumPy
-// makes the arrays for their callers, where it is installed.
-inline bool is_plain(PyObject* object) noexcept {
-  return is_list(object) || PyFloat_Check(object) || PyLong_Check(object);
-}
-
 // The row of the library that defines a type or, as that of a subclass is not the library's, one of
 // its bases; null without one, and after an exception that is not suppressible.
 inline library_row const* find_library_of(PyTypeObject* type) noexcept {
@@ -193,8 +187,9 @@ DLBRIDGE_NOINLINE DLBRIDGE_API path_to_library find_export_path(PyObject* object
   path.table = table;
   path.row = find_library_of(type);
   if (!table && PyErr_Occurred() == nullptr) {
-    if (path.row == nullptr && is_plain(object)) {
-      path.row = find_library(library::numpy);
+    bool const is_producer = type_cache::get(type).dlpack != nullptr || type == &PyCapsule_Type;
+    if (path.row == nullptr && (!is_producer || has_arrow(object))) {
+      path.row = find_library(module_results.which.value_or(library::numpy));
     }
     path.function =
         path.row != nullptr ? import_function(path.row->module, path.row->function) : ref();

@@ -44,8 +44,6 @@ struct scalar<bool> {
   /// Accepts bool and NumPy's bool. Any other object would be true or false as well.
   static bool load(PyObject* object, bool& out) noexcept;
   static PyObject* make(bool value) noexcept { return PyBool_FromLong(value ? 1 : 0); }
-
- private:
   static bool is_numpy_bool(PyObject* object) noexcept;
 };
 

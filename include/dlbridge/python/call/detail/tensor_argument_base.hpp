@@ -86,8 +86,8 @@ class tensor_argument_base {
   bool convert_in(requirement const& need,
                   managed_tensor (*copy)(tensor_view const&, report& why)) noexcept;
 
-  // Adds to the refusal of an object that is no producer what the parameter accepts besides.
-  DLBRIDGE_COLD void name_others(char const* others) noexcept;
+  // Adds to the refusal of what is no producer what is accepted besides, and what to pass to write.
+  DLBRIDGE_COLD void name_others(char const* others, bool writes) noexcept;
 
   // Whether the tensor is lent and cannot have changed, so that it need not be borrowed again.
   DLBRIDGE_INLINE bool is_unchanged() const noexcept {

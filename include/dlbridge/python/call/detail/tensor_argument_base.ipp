@@ -8,6 +8,7 @@
 #include <dlbridge/convert.hpp>
 #include <dlbridge/python/api.hpp>
 #include <dlbridge/python/call/detail/tensor_argument_base.hpp>
+#include <dlbridge/python/detail/lookups.hpp>
 #include <dlbridge/python/error.hpp>
 #include <dlbridge/python/import/arrays.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
@@ -21,6 +22,14 @@ DLBRIDGE_NOINLINE DLBRIDGE_API report explain_span_to_write(tensor_view const& v
   DLTensor const tensor = view.to_dltensor();
   std::uint64_t const flags = view.flags() | (view.is_copied() ? flag_read_only : 0);
   return dlbridge::detail::explain_mismatch(tensor_view(tensor, flags), need);
+}
+
+// What to pass to a function that writes to it: what it wrote to a copy would be lost.
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline char const* remedy_to_write(PyObject* object) noexcept {
+  char const* const usual = remedy_for_object(object);
+  return usual == nullptr || PyBytes_Check(object) || optional_attribute(object, "to_dlpack")
+             ? usual
+             : "Pass an array that you keep, as y = numpy.array(x), to which the function writes";
 }
 }  // namespace detail
 
@@ -100,17 +109,20 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool tensor_argument_base::convert_in(
   return true;
 }
 
-DLBRIDGE_NOINLINE DLBRIDGE_API void tensor_argument_base::name_others(char const* others) noexcept {
+DLBRIDGE_NOINLINE DLBRIDGE_API void tensor_argument_base::name_others(char const* others,
+                                                                      bool writes) noexcept {
   if (!exception_ || !is_suppressible(exception_.get()) || PyType_Check(object_) ||
       PyCapsule_CheckExact(object_)) {
     return;
   }
   bool const is_producer = !detail::lacks_dlpack(object_);
   if (PyErr_Occurred() == nullptr && !is_producer) {
-    detail::set_no_producer(object_, false, nullptr, others);
-  } else if (PyErr_Occurred() == nullptr) {
+    detail::set_no_producer(object_, false, writes ? &detail::remedy_to_write : nullptr, others);
+  } else if (PyErr_Occurred() == nullptr && *others != '\0') {
     set_exception(std::move(exception_));
     explain_by_arrow(object_);
+  } else if (PyErr_Occurred() == nullptr) {
+    return;
   }
   exception_ = take_exception();
 }
