@@ -11,31 +11,20 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-namespace detail {
 template <class P>
-bool load_or_raise(tensor_argument<P>& argument, PyObject* object, char const* name,
-                   char const* function) noexcept {
+P cast(PyObject* object, char const* name, char const* function, bool convert) {
   static_assert(is_tensor_parameter<P> && !parameter<P>::borrows,
                 "dlbridge: cast imports owning tensors: tensor, argument, any_tensor, "
                 "managed_tensor. No call keeps a tensor_span valid");
-  if (!names::prepare()) {
-    return false;
-  }
-  if (argument.load(object) != load_result::refused) {
-    return true;
-  }
-  refusals reasons;
-  reasons.add_if_refused(argument, name, 0);
-  reasons.set_error(function);
-  return false;
-}
-}  // namespace detail
-
-template <class P>
-P cast(PyObject* object, char const* name, char const* function) {
   ref const kept = ref::borrow(object);  // the producer may remove it from where it is stored
+  if (!names::prepare()) {
+    throw python_error();
+  }
   tensor_argument<P> argument;
-  if (!detail::load_or_raise(argument, object, name, function)) {
+  if (argument.load(object, {convert}) == load_result::refused) {
+    refusals reasons;
+    reasons.add_if_refused(argument, name, 0);
+    reasons.set_error(function);
     throw python_error();
   }
   return argument.extract();
