@@ -6,6 +6,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -220,6 +221,12 @@ void add_objects(py::module_& m) {
   });
   // [/exception]
   m.def("cast", [](py::object const& x) { return py::cast<const_vector>(x).count(); });
+  m.def("cast_all", [](py::object const& x) {
+    return dlbridge::cast<std::vector<const_vector>>(x, "x").size();
+  });
+  m.def("cast_two", [](py::object const& x) {
+    return std::get<1>(dlbridge::cast<std::tuple<const_vector, const_vector>>(x, "x")).count();
+  });
 #if defined(WITH_NANOBIND)
   m.def("try_cast", [](py::object const& x) {
     std::optional<vector> result;

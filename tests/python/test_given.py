@@ -147,6 +147,13 @@ def test_a_signature_states_what_a_callback_gets(given: Any) -> None:
     assert f"f: collections.abc.Callable[[typing.Any], {result}]" in given.applied.__doc__
 
 
+def test_a_cast_of_a_container(given: Any) -> None:
+    x = np.ones(2, dtype=np.float32)
+    assert (given.cast_all([x, x, x]), given.cast_two((x, x))) == (3, 2)
+    for cast in (given.cast_all, given.cast_two):
+        assert refusal(cast, (x, np.ones(2))) == f"argument 'x', element 1: {OTHER_DTYPE}"
+
+
 def test_a_cast_that_may_fail_leaves_no_exception(given: Any) -> None:
     x = np.ones(2, dtype=np.float32)
     assert [given.cast_choice(each) for each in (x, 3)] == [1, 0]

@@ -475,11 +475,10 @@ def test_masks(extension: Any) -> None:
 
 
 def test_signatures_name_the_kinds(extension: Any) -> None:
-    kinds = "dlbridge.typing.SupportsDLPack | dlbridge.typing."
-    assert f"{kinds}SupportsArray, " in extension.sum_ndarray.__doc__
-    assert f"{kinds}SupportsArrow, " in extension.sum_arrow.__doc__
-    assert (f"{kinds}Numbers | dlbridge.typing.Buffer | dlbridge.typing.SupportsArray | "
-            "dlbridge.typing.SupportsArrow, ") in extension.mean.__doc__  # fmt: skip
+    array, arrow = "SupportsArray", "SupportsArrowArray | SupportsArrowStream"
+    assert f"SupportsDLPack | {array}, " in extension.sum_ndarray.__doc__
+    assert f"SupportsDLPack | {arrow}, " in extension.sum_arrow.__doc__
+    assert f"Buffer | {array} | {arrow}, " in extension.mean.__doc__
 
 
 def test_a_stream_that_fails(extension: Any) -> None:

@@ -8,8 +8,8 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 /// Imports the tensor of a Python object in a function that is written in Cython or against the C
 /// API: cast<argument<float const>>(object, "x", "mean").
-/// @tparam P an owning parameter type: tensor, argument, any_tensor, managed_tensor, or an optional
-/// of these, which is empty for None
+/// @tparam P an owning parameter type: tensor, argument, any_tensor, managed_tensor, an optional of
+/// these, which is empty for None, or a container of these that def converts
 /// @param object the object
 /// @param name what messages call the object, or null
 /// @param function the name of the function, with which messages begin, or null
