@@ -137,7 +137,8 @@ void add_containers(py::module_& m) {
   dlbridge::def(functions.by_def, "kind_of", [](std::vector<span> const&) { return "floats"; });
   dlbridge::def(functions.by_def, "kind_of",
                 [](std::vector<integers> const&) { return "integers"; });
-  // A cast within a call is valid until the call returns. nanobind refuses a span.
+#if !defined(WITH_NANOBIND)  // which casts to owning tensors only
+  // A cast within a call is valid until the call returns.
   m.def("total_of_cast", [](py::object const& x, py::procedure const& meanwhile) {
     auto const borrowed = py::cast<span>(x);
     meanwhile();
@@ -158,4 +159,5 @@ void add_containers(py::module_& m) {
     static PyMethodDef definition = {"cast_outside", &visitor::call, METH_NOARGS, nullptr};
     return py::reinterpret_steal<py::object>(PyCFunction_New(&definition, x.ptr()));
   });
+#endif
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Objects that live until Python exits: their destructors print a line.
+#include <array>
 #include <cstdio>
-#include <vector>
+
+#include <dlbridge/bridges/std.hpp>
 
 #include "registration.hpp"
 
@@ -18,11 +20,9 @@ struct late {
     std::printf("freed %d\n", number);
     std::fflush(stdout);
   }
-  dlbridge::member_view view() {
-    return dlbridge::member_view(dlbridge::description::of(values.data(), {values.size()}));
-  }
+  dlbridge::member_view view() { return dlbridge::member_view(dlbridge::describe(values)); }
   int number;
-  std::vector<float> values = std::vector<float>(3);
+  std::array<float, 3> values{};
 };
 
 }  // namespace

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The modules `given_pybind11` and `given_nanobind`: tensors that C++ code gives to Python code, as
 // arguments of callbacks and overrides, entries of dicts, attributes and arguments of exceptions.
+#include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "library.hpp"
 
 #if defined(WITH_NANOBIND)
 #include <nanobind/stl/function.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/trampoline.h>
 #else
 #include <pybind11/functional.h>
+#include <pybind11/stl.h>
 #endif
 
 namespace {
@@ -61,23 +67,13 @@ struct solver {
   virtual const_vector step(vector x) = 0;
 };
 
-// Reads what the override returns, as the library's own macro would refuse it without a reason.
-struct checked_solver : solver {
-  virtual py::object call_step(vector x) = 0;
-  const_vector step(vector x) override {
-    py::object const result = call_step(std::move(x));
-    return dlbridge::python::cast<const_vector>(result.ptr(), nullptr, "the result of Solver.step");
-  }
-};
-struct python_solver : checked_solver {
+struct python_solver : solver {
 #if defined(WITH_NANOBIND)
-  NB_TRAMPOLINE(checked_solver, 1);
-  py::object call_step(vector x) override {
-    NB_OVERRIDE_PURE_NAME("step", call_step, std::move(x));
-  }
+  NB_TRAMPOLINE(solver, 1);
+  const_vector step(vector x) override { NB_OVERRIDE_PURE(step, std::move(x)); }
 #else
-  py::object call_step(vector x) override {
-    PYBIND11_OVERRIDE_PURE_NAME(py::object, solver, "step", call_step, std::move(x));
+  const_vector step(vector x) override {
+    PYBIND11_OVERRIDE_PURE(const_vector, solver, step, std::move(x));
   }
 #endif
 };
@@ -92,6 +88,37 @@ operation& stored() {
   static operation function;
   return function;
 }
+
+// Whose function may refer to the object itself.
+struct task {
+  operation f;
+};
+
+#if defined(WITH_NANOBIND)
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self)) {
+    nb::handle const f = nb::find(nb::inst_ptr<task>(self)->f);
+    Py_VISIT(f.ptr());
+  }
+  return 0;
+}
+int clear(PyObject* self) {
+  nb::inst_ptr<task>(self)->f = nullptr;
+  return 0;
+}
+
+void add_task(py::module_& m) {
+  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(&clear)},
+                                {0, nullptr}};
+  nb::class_<task> tasks(m, "Task", nb::type_slots(slots), nb::dynamic_attr());
+  tasks.def(nb::init<>());
+  dlbridge::def_property(
+      tasks, "f", [](task const& self) { return self.f; },
+      [](task& self, operation f) { self.f = std::move(f); });
+}
+#endif
 
 void add_callbacks(py::module_& m) {
   dlbridge::def(m, "descend", descend, py::arg("x"), py::arg("f"), py::arg("steps") = 1);
@@ -135,6 +162,8 @@ void add_callbacks(py::module_& m) {
   dlbridge::def(m, "overloaded", applied, py::arg("x"), py::arg("f"));
   dlbridge::def(m, "store", [](operation f) { stored() = std::move(f); }, py::arg("f").none());
   dlbridge::def(m, "call_stored", [] { return stored()(vector_of({1, 2})); });
+  dlbridge::def(m, "stored", [] { return stored(); });
+  dlbridge::def(m, "same_sum", [](std::function<double(vector)> f) { return f; });
   m.def("call_stored_plain", [] { return stored()(vector_of({1, 2})); });
   dlbridge::def_fast(
       m, "call_stored_fast",
@@ -191,7 +220,21 @@ void add_objects(py::module_& m) {
     throw py::error_already_set();
   });
   // [/exception]
-  m.def("cast", [](py::object const& x) { return py::cast<vector>(x).count(); });
+  m.def("cast", [](py::object const& x) { return py::cast<const_vector>(x).count(); });
+  m.def("cast_all", [](py::object const& x) {
+    return dlbridge::cast<std::vector<const_vector>>(x, "x").size();
+  });
+  m.def("cast_two", [](py::object const& x) {
+    return std::get<1>(dlbridge::cast<std::tuple<const_vector, const_vector>>(x, "x")).count();
+  });
+#if defined(WITH_NANOBIND)
+  m.def("try_cast", [](py::object const& x) {
+    std::optional<vector> result;
+    return nb::try_cast(x, result);
+  });
+#endif
+  using number_or_vector = std::variant<std::int64_t, vector_argument>;
+  m.def("cast_choice", [](py::object const& x) { return py::cast<number_or_vector>(x).index(); });
 }
 
 }  // namespace
@@ -205,6 +248,9 @@ PYBIND11_MODULE(given_pybind11, m, py::mod_gil_not_used()) {
   dlbridge::init(m, dlbridge::returns{library::numpy});
   // [/init]
   add_callbacks(m);
+#if defined(WITH_NANOBIND)
+  add_task(m);
+#endif
   add_objects(m);
   py::class_<solver, python_solver> solvers(m, "Solver");
   solvers.def(py::init<>());

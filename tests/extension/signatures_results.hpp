@@ -47,7 +47,7 @@ void add_results(Add&& add) {
   add(
       "like_dims",
       [](argument<float const, matrix> x) -> argument<float> {
-        return counted(x.empty_like(dlbridge::dims(x.extent(1), 1)));
+        return counted(x.empty_like<float, matrix>({x.extent(1), 1}));
       },
       "x");
   add(

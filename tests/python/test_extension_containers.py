@@ -152,22 +152,21 @@ def test_overloads(extension: Any) -> None:
 
 
 def test_a_cast_within_a_call_is_valid_until_it_returns(extension: Any) -> None:
-    p = producers.Producer(**VECTOR)
-    if extension.__name__ == "nanobind_extension":
-        with pytest.raises(RuntimeError, match="bad_cast"):
-            extension.total_of_cast(p, gc.collect)
+    if extension.__name__ == "nanobind_extension":  # does not compile with a tensor_span
         return
+    p = producers.Producer(**VECTOR)
     assert extension.total_of_cast(p, gc.collect) == 3.0
     assert freed_once(p)
 
 
 def test_a_cast_outside_a_call_is_refused(extension: Any) -> None:
+    if extension.__name__ == "nanobind_extension":
+        return
     p = producers.Producer(**VECTOR)
     cast = extension.add_cast_outside(p)
-    is_nanobind = extension.__name__ == "nanobind_extension"
-    with pytest.raises(RuntimeError, match="bad_cast" if is_nanobind else "outside a bound func"):
+    with pytest.raises(RuntimeError, match="outside a bound func"):
         cast()
-    assert is_nanobind or freed_once(p)
+    assert freed_once(p)
     gc.collect()
 
 

@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any, Callable
 
@@ -102,12 +103,64 @@ def test_the_result_of_a_callback_is_checked(given: Any, x: Any, result: Any, re
     def f(_: Any) -> Any:
         return result
 
-    assert refusal(given.applied, x, f) == f"applied(): the result of f(): {reason}"
-    where = "applied_unnamed(): the result of argument 2()"
-    assert refusal(given.applied_unnamed, x, f) == f"{where}: {reason}"
-    assert refusal(given.without_gil, x, f) == f"without_gil(): the result of f(): {reason}"
-    assert refusal(given.in_thread, x, f) == f"in_thread(): the result of f(): {reason}"
-    assert refusal(given.pair, x, lambda _: (1.0, result)) == f"pair(): the result of f(): {reason}"
+    for name in (*CALLS, "in_thread"):
+        assert refusal(getattr(given, name), x, f) == f"cast(): {reason}"
+    assert refusal(given.cast, result) == f"cast(): {reason}"
+    with pytest.raises(RuntimeError, match="cast"):  # of the binding library
+        given.pair(x, lambda _: (1.0, result))
+    assert type(given.made_plain()) is np.ndarray  # nothing of the call remains
+
+
+@pytest.mark.parametrize("place", ["store", "same_sum", "Task"])
+def test_a_callback_stays_itself(place: str) -> None:
+    given = importlib.import_module("given_nanobind")  # pybind11 makes a function of its own
+    if place == "same_sum":
+        assert given.same_sum(doubled) is doubled
+    elif place == "store":
+        given.store(doubled)
+        assert given.stored() is doubled
+        given.store(None)
+        assert given.stored() is None
+    else:
+        task = given.Task()
+        task.f = doubled
+        assert task.f is doubled
+
+
+def test_a_class_may_show_a_callback_to_the_garbage_collector() -> None:
+    given = importlib.import_module("given_nanobind")
+    task = given.Task()
+    task.alive = alive = Alive()
+    task.f = lambda x, task=task: x
+    reference = weakref.ref(alive)
+    del task, alive
+    gc.collect()
+    assert reference() is None
+
+
+class Alive:
+    pass
+
+
+def test_a_signature_states_what_a_callback_gets(given: Any) -> None:
+    result = 'typing.Annotated[SupportsDLPack, "float32[*] on cpu"]'
+    assert f"f: collections.abc.Callable[[typing.Any], {result}]" in given.applied.__doc__
+
+
+def test_a_cast_of_a_container(given: Any) -> None:
+    x = np.ones(2, dtype=np.float32)
+    assert (given.cast_all([x, x, x]), given.cast_two((x, x))) == (3, 2)
+    for cast in (given.cast_all, given.cast_two):
+        assert refusal(cast, (x, np.ones(2))) == f"argument 'x', element 1: {OTHER_DTYPE}"
+
+
+def test_a_cast_that_may_fail_leaves_no_exception(given: Any) -> None:
+    x = np.ones(2, dtype=np.float32)
+    assert [given.cast_choice(each) for each in (x, 3)] == [1, 0]
+    with pytest.raises(RuntimeError, match="cast"):
+        given.cast_choice("text")
+    if given.__name__ == "given_nanobind":
+        assert [given.try_cast(each) for each in (x, "text")] == [True, False]
 
 
 def test_a_callback_returns_a_container(given: Any, caller: callers.Library, x: Any) -> None:
@@ -215,7 +268,7 @@ def test_an_override_computes_with_arrays_of_the_caller(
 
     result = given.solve(Solver(), x)
     assert (values(result), type(result).__name__) == ([2, 3], caller.type)
-    assert refusal(given.solve, Wrong(), x) == f"the result of Solver.step(): {NO_PRODUCER}"
+    assert refusal(given.solve, Wrong(), x) == f"cast(): {NO_PRODUCER}"
     with pytest.raises(RuntimeError):
         given.solve(given.Solver(), x)
 

@@ -654,8 +654,8 @@ EVALUATED = {
     "tests/python/peers/test_numpy.py": [
         "Pass a field, as x[x.dtype.names[0]].copy(), or numpy.frombuffer(x.tobytes(), 'u1')",
         "Pass its integers, x.astype('i8')",
-        "Pass its integers, x.view('i8')",
-        "Pass its numbers, as x.astype('f8')",
+        "Pass its numbers, as x.astype('f8'), or for texts "
+        "numpy.unique(x, return_inverse=True)[1]",
         "Pass numbers for its texts, as numpy.unique(x, return_inverse=True)[1]",
         "Pass x.astype('c16')",
         "Pass x.astype('f8')",
@@ -678,6 +678,7 @@ ELSEWHERE = {
         "Copy it first, with dlbridge.from_dlpack(x, device='cpu') or, from NumPy 2.1 on, "
         "numpy.from_dlpack(x, device='cpu')"
     ],
+    "tests/python/test_or_other_numbers.py": ["Pass numpy.stack(x)"],
     "tests/python/test_or_other_arrays.py": [
         "Pass a column, as x['name']",
         "Pass its integers, numpy.asarray(x).astype('M8[ns]').astype('i8')",

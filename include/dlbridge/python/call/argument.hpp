@@ -121,6 +121,11 @@ class argument {
       detail::any_integer const (&extents)[Rank]) const {
     return allocate<U, detail::dynamic_shape_of<Rank>>(dims::from(extents, Rank));
   }
+  /// The same, with a shape that states more, as in.empty_like<float, shape<n, 3>>({rows, 3}).
+  template <class U, class S, std::size_t Rank>
+  like<U, S> empty_like(detail::any_integer const (&extents)[Rank]) const {
+    return allocate<U, S>(dims::from(extents, Rank));
+  }
   /// The same, with the extents of this tensor.
   template <class U = std::remove_const_t<T>>
   like<U, Shape> empty_like() const {
@@ -150,7 +155,7 @@ class argument {
   }
   /// The same, with the extents of this tensor.
   template <class Dtype,  // a list in braces is a list of extents
-            class = std::enable_if_t<std::is_convertible_v<Dtype const&, dtype>>>
+            std::enable_if_t<std::is_convertible_v<Dtype const&, dtype>, int> = 0>
   any_argument empty_like(Dtype const& type) const {
     return empty_like(type, dims::from(view().shape(), static_cast<std::size_t>(rank())));
   }

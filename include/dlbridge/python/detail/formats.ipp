@@ -137,9 +137,10 @@ DLBRIDGE_NOINLINE DLBRIDGE_API char const* remedy_for_typestr(char const* typest
   switch (*typestr) {
     case 'M':
     case 'm':
-      return is_native ? "Pass its integers, x.view('i8')" : "Pass its integers, x.astype('i8')";
+      return "Pass its integers, x.astype('i8')";
     case 'O':
-      return "Pass its numbers, as x.astype('f8')";
+      return "Pass its numbers, as x.astype('f8'), or for texts numpy.unique(x, "
+             "return_inverse=True)[1]";
     case 'S':  // also as StringDType()
     case 'T':
     case 'U':

@@ -176,10 +176,6 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool read_arrow(PyObject* object,
   bool const is_array = static_cast<bool>(type_attribute(Py_TYPE(object), n.arrow_array));
   ref const capsules = ref::steal(api<PyObject_CallMethodObjArgs>(
       object, is_array ? n.arrow_array : n.arrow_stream, static_cast<PyObject*>(nullptr)));
-  if (!capsules && PyErr_ExceptionMatches(PyExc_ImportError)) {  // pandas may lack pyarrow
-    set_error(
-        refusal(errc::producer_failed, "an Arrow array", "an ImportError", remedy_of_array_like));
-  }
   if (!capsules) {
     return false;
   }
@@ -294,29 +290,37 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool describe_arrow(PyObject* object,
   d.flags = flag_read_only;
   return true;
 }
+
+// Whether an object has one dimension, as Arrow has: an array of xarray or an image of Pillow would
+// lose its others. An exception may be set if not.
+inline bool has_one_dimension(PyObject* object) noexcept {
+  std::int64_t rank = 1;
+  ref const ndim = optional_attribute(object, "ndim");
+  if (ndim && PyLong_Check(ndim.get())) {
+    static_cast<void>(read_integer(ndim.get(), rank));
+  }
+  return PyErr_Occurred() == nullptr && rank == 1 &&
+         !type_attribute(Py_TYPE(object), names::get().array_interface);
+}
 }  // namespace detail
 
 DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor from_arrow(PyObject* object) noexcept {
   managed_tensor tensor;
-  std::int64_t rank = 1;
-  ref const ndim = optional_attribute(object, "ndim");
-  if (ndim && PyLong_Check(ndim.get())) {
-    static_cast<void>(detail::read_integer(ndim.get(), rank));
-  }
-  if (PyErr_Occurred() != nullptr) {
-    return tensor;
-  }
-  // Arrow has one dimension: an array of xarray or an image of Pillow would lose its others.
-  if (rank != 1 || type_attribute(Py_TYPE(object), names::get().array_interface)) {
-    set_error(refusal(errc::layout_mismatch, "an object of one dimension, as Arrow has no others",
-                      "one with a shape of its own", detail::remedy_of_array_like));
+  if (!detail::has_one_dimension(object)) {
+    detail::refuse_arrow(refusal(errc::layout_mismatch,
+                                 "an object of one dimension, as Arrow has no others",
+                                 "one with a shape of its own", detail::remedy_of_array_like));
     return tensor;
   }
   detail::arrow_owner<detail::arrow_schema> schema;
   detail::arrow_owner<detail::arrow_array> array;
   description d;
-  if (detail::read_arrow(object, schema, array) &&
-      detail::describe_arrow(object, &schema.held, &array.held, d)) {
+  if (!detail::read_arrow(object, schema, array)) {
+    if (PyErr_ExceptionMatches(PyExc_ImportError) != 0) {  // pandas may lack pyarrow
+      set_error(refusal(errc::producer_failed, "an Arrow array", "an ImportError",
+                        detail::remedy_of_array_like));
+    }
+  } else if (detail::describe_arrow(object, &schema.held, &array.held, d)) {
     guarded([&] { tensor = build_on(std::move(array), d); });
   }
   return tensor;
@@ -324,11 +328,17 @@ DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor from_arrow(PyObject* object) noexc
 
 DLBRIDGE_NOINLINE DLBRIDGE_API void explain_by_arrow(PyObject* object) noexcept {
   ref first = take_exception();
-  bool const explains = is_suppressible(first.get()) && has_arrow(object) && !from_arrow(object);
-  if (!explains || (is_raised_by_python() && suppress_exception())) {
-    set_exception(std::move(first));
-  } else {
+  detail::arrow_owner<detail::arrow_schema> schema;
+  detail::arrow_owner<detail::arrow_array> array;
+  description d;
+  bool const explains =
+      is_suppressible(first.get()) && has_arrow(object) && detail::has_one_dimension(object) &&
+      detail::read_arrow(object, schema, array) &&
+      !detail::describe_arrow(object, &schema.held, &array.held, d) && !is_raised_by_python();
+  if (explains || (PyErr_Occurred() != nullptr && !suppress_exception())) {
     set_cause(first.get());
+  } else {
+    set_exception(std::move(first));
   }
 }
 }  // namespace python

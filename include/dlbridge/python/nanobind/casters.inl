@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 
+#include <dlbridge/python/call/cast.hpp>
 #include <dlbridge/python/nanobind/casters.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 #include <dlbridge/python/pending_exception.hpp>
@@ -154,6 +155,15 @@ inline nb::handle tensor_caster<P>::from_cpp(Lvalue const&, nb::rv_policy, call_
 DLBRIDGE_END_NAMESPACE
 
 namespace nanobind DLBRIDGE_LOCAL {
+// nanobind::cast of a tensor, also of what a std::function and NB_OVERRIDE return: states why it
+// refuses an object. A caster cannot, as nanobind asks that of try_cast and of a variant alike.
+template <class T>
+std::enable_if_t<dlbridge::python::is_tensor_parameter<T>, T> cast(handle const& object,
+                                                                   bool convert = true) {
+  return dlbridge::python::on_nanobind::throwing_pending(
+      [&] { return dlbridge::python::cast<T>(object.ptr(), nullptr, "cast", convert); });
+}
+
 namespace detail {
 inline handle type_caster<dlbridge::member_view>::from_cpp(dlbridge::member_view const& view,
                                                            rv_policy, cleanup_list* call) noexcept {

@@ -15,8 +15,8 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 /// Imports the tensor of any Python object: an element of nb::args, nb::kwargs, a list, an
 /// attribute: cast<tensor<float const>>(kwargs["x"], "x").
-/// @tparam P an owning parameter type: tensor, argument, any_tensor, managed_tensor, or an optional
-/// of these, which is empty for None
+/// @tparam P an owning parameter type: tensor, argument, any_tensor, managed_tensor, an optional of
+/// these, which is empty for None, or a container of these that def converts
 /// @param object the object
 /// @param name what messages call the object, or null
 /// @return the tensor, which keeps its memory alive

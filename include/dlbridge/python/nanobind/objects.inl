@@ -7,7 +7,6 @@
 
 #include <dlbridge/python/call/member_view.hpp>
 #include <dlbridge/python/call/result.hpp>
-#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/nanobind/errors.hpp>
 #include <dlbridge/python/nanobind/objects.hpp>
 #include <dlbridge/python/ref.hpp>
@@ -16,12 +15,7 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 template <class P>
 P cast(::nanobind::handle object, char const* name) {
-  auto const kept = python::ref::borrow(object.ptr());  // the producer may remove it elsewhere
-  python::tensor_argument<P> argument;
-  if (!python::detail::load_or_raise(argument, object.ptr(), name, nullptr)) {
-    python::on_nanobind::throw_pending();
-  }
-  return argument.extract();
+  return python::on_nanobind::throwing_pending([&] { return python::cast<P>(object.ptr(), name); });
 }
 
 template <class Tensor>

@@ -63,7 +63,8 @@ class tensor_caster {
   //
   // The caster of a parameter, which lives until the call returns, is known by what it is passed: a
   // handle& and a `convert` from pybind11's own vector. Casters of containers pass an lvalue, and
-  // py::cast a const handle&.
+  // py::cast a const handle& and `true`: it raises the reason of a refusal, also for what a
+  // std::function and PYBIND11_OVERRIDE return.
   template <class Source, class Convert>
   bool load(Source&& source, Convert&& convert);
 
@@ -86,6 +87,8 @@ class tensor_caster {
   bool load_element(py::handle source, bool convert);
 
   DLBRIDGE_INLINE bool finish_load(load_result result);
+
+  [[noreturn]] DLBRIDGE_COLD DLBRIDGE_NOINLINE void raise_refusal();
 
   void confirm();
 

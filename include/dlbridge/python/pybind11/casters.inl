@@ -136,7 +136,14 @@ inline bool tensor_caster<P>::load(Source&& source, Convert&& convert) {
   if constexpr (is_parameter) {
     return load_object(py::handle(source), convert);
   } else {
-    return load_element(py::handle(source), convert);
+    bool const fits = load_element(py::handle(source), convert);
+    if constexpr (std::is_same_v<Source, py::handle const&> &&
+                  !std::is_lvalue_reference_v<Convert>) {
+      if (!fits) {
+        raise_refusal();
+      }
+    }
+    return fits;
   }
 }
 
@@ -206,6 +213,14 @@ inline bool tensor_caster<P>::finish_load(load_result result) {
     throw_pending();
   }
   return result != load_result::refused;
+}
+
+template <class P>
+void tensor_caster<P>::raise_refusal() {
+  refusals reasons;
+  reasons.add_if_refused(*argument_, nullptr, 0);
+  reasons.set_error("cast");
+  throw_pending();
 }
 
 template <class P>

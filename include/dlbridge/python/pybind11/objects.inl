@@ -6,7 +6,6 @@
 
 #include <dlbridge/python/call/member_view.hpp>
 #include <dlbridge/python/call/result.hpp>
-#include <dlbridge/python/call/tensor_argument.hpp>
 #include <dlbridge/python/pybind11/errors.hpp>
 #include <dlbridge/python/pybind11/objects.hpp>
 
@@ -14,12 +13,7 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
 template <class P>
 P cast(pybind11::handle object, char const* name) {
-  auto const kept = python::ref::borrow(object.ptr());  // the producer may remove it elsewhere
-  python::tensor_argument<P> argument;
-  if (!python::detail::load_or_raise(argument, object.ptr(), name, nullptr)) {
-    python::on_pybind11::throw_pending();
-  }
-  return argument.extract();
+  return python::on_pybind11::throwing_pending([&] { return python::cast<P>(object.ptr(), name); });
 }
 
 template <class Tensor>

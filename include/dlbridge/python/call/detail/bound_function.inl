@@ -15,7 +15,6 @@
 #include <dlbridge/python/call/detail/active_call.hpp>
 #include <dlbridge/python/call/detail/argument_check.hpp>
 #include <dlbridge/python/call/detail/bind_arguments.hpp>
-#include <dlbridge/python/call/detail/callback_argument.inl>
 #include <dlbridge/python/call/detail/caller_scope.hpp>
 #include <dlbridge/python/call/detail/function_record.hpp>
 #include <dlbridge/python/call/detail/library_parameter.hpp>
@@ -27,27 +26,26 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::binding {
-// What the C++ function gets for argument I.
-template <class Library, class A, std::size_t I, class P>
-P forwarded_argument(loaded_argument<P>& value, function_record const&) {
+// What the C++ function gets for an argument.
+template <class Library, class A, class P>
+P forwarded_argument(loaded_argument<P>& value) {
   return value.argument.extract();
 }
-template <class Library, class A, std::size_t I, class P>
-P forwarded_argument(found_object<Library, P>& value, function_record const&) {
+template <class Library, class A, class P>
+P forwarded_argument(found_object<Library, P>& value) {
   return Library::template take<P>(*value.caster);
 }
-template <class Library, class A, std::size_t I, class T>
-T forwarded_argument(integer_argument<T>& value, function_record const&) {
+template <class Library, class A, class T>
+T forwarded_argument(integer_argument<T>& value) {
   return value.value;
 }
-template <class Library, class A, std::size_t I, class Value>
-decltype(auto) forwarded_argument(Value& value, [[maybe_unused]] function_record const& record) {
-  using type = std::decay_t<A>;
-  if constexpr (callback<type>::is_adapted) {
-    return value ? type(adapted_callback<Library, type>(std::move(value), record, I)) : type();
-  } else {
-    return static_cast<A&&>(value);
-  }
+template <class Library, class A, class F>
+F&& forwarded_argument(callback_argument<F>& value) {
+  return std::move(value.value);
+}
+template <class Library, class A, class Value>
+A&& forwarded_argument(Value& value) {
+  return static_cast<A&&>(value);
 }
 
 // Loads an argument once more, to find why a candidate refuses a call.
@@ -135,7 +133,7 @@ class bound_function<Library, F, Guard, Place, Result(Parameters...)> {
       library_parameter<Library, Parameters>... values) const {
     active_call* const call = accept(values...);
     try {
-      return run(indices(), values...);
+      return run(values...);
     } catch (python_error const& e) {
       e.restore();
       Library::throw_pending();
@@ -177,17 +175,15 @@ class bound_function<Library, F, Guard, Place, Result(Parameters...)> {
     Library::throw_pending();
   }
 
-  template <std::size_t... Is>
   DLBRIDGE_INLINE library_result<Library, Result, Place> run(
-      std::index_sequence<Is...>, library_parameter<Library, Parameters>&... values) const {
+      library_parameter<Library, Parameters>&... values) const {
     auto loaders = std::tie(detail::loader_in(values)...);
     [[maybe_unused]] scope_of<Result, Parameters...> const scope(detail::first_tensor_in(loaders));
     if constexpr (std::is_same_v<library_result<Library, Result, Place>, Result>) {
-      return call_function(forwarded_argument<Library, Parameters, Is>(values, *record_)...);
+      return call_function(forwarded_argument<Library, Parameters>(values)...);
     } else {
-      return convert(
-          call_function(forwarded_argument<Library, Parameters, Is>(values, *record_)...),
-          detail::first_tensor_in(loaders));
+      return convert(call_function(forwarded_argument<Library, Parameters>(values)...),
+                     detail::first_tensor_in(loaders));
     }
   }
   template <class... Forwarded>

@@ -58,12 +58,6 @@ constexpr bool is_integer =
     std::is_integral_v<std::decay_t<A>> && !std::is_same_v<std::decay_t<A>, bool> &&
     !detail::is_character<std::decay_t<A>>;
 
-// What Python code returned from a callback whose C++ result has type R.
-template <class R>
-struct callback_result {
-  ref object;
-};
-
 // A tensor result that the function has converted to a Python object.
 template <class R, place Place>
 struct made_object {
@@ -80,23 +74,6 @@ struct returned_value {
   bool (*may_refer_to)(PyObject*);  // whether a view may refer to this object; null: to any
 };
 
-// A callback is a std::function, or another template of one signature. It is adapted if it takes
-// tensors, which a signature states as results, or returns some: the library's caster would refuse
-// one without a reason.
-template <class F>
-struct callback {
-  static constexpr bool is_adapted = false;
-  using function = void;
-};
-template <template <class> class Function, class R, class... Parameters>
-struct callback<Function<R(Parameters...)>> {
-  static constexpr bool is_checked = is_tensor_parameter<R> || is_container<R>;
-  static constexpr bool is_adapted = is_checked || (is_result<Parameters> || ...);
-  using function = Function<std::conditional_t<is_checked, callback_result<R>, R>(
-      std::conditional_t<is_result<Parameters>, made_object<Parameters, place::result>,
-                         Parameters>...)>;
-};
-
 // Whether a parameter is a container of tensors that def converts. A reference to one that is not
 // const is left to the casters of the library.
 template <class Library, class A>
@@ -109,21 +86,34 @@ constexpr bool is_imported =
 template <class Library, class R>
 constexpr bool is_converted_by_caster = std::is_same_v<R, member_view> || is_container_result<R>;
 
-// The types that the binding library converts in place of a parameter type A and a result type R.
-template <class Library, class A>
-using library_parameter = std::conditional_t<
-    is_imported<Library, A>, detail::loaded_argument<std::decay_t<A>>&,
-    std::conditional_t<
-        takes_ownership<A>, found_object<Library, std::decay_t<A>>,
-        std::conditional_t<callback<std::decay_t<A>>::is_adapted,
-                           typename callback<std::decay_t<A>>::function,
-                           std::conditional_t<Library::truncates_numbers && is_integer<A>,
-                                              integer_argument<std::decay_t<A>>, A>>>>;
+// The types that the binding library converts in place of a result type R and a parameter type A.
 template <class Library, class R, place Place = place::result>
 using library_result =
     std::conditional_t<is_result<std::decay_t<R>>, made_object<std::decay_t<R>, Place>,
                        std::conditional_t<is_converted_by_caster<Library, std::decay_t<R>>,
                                           returned_value<std::decay_t<R>, Place>, R>>;
+
+// A std::function, or another template of one signature, to which C++ code gives tensors.
+// Signatures of a library that swaps_places would state them as tensors that C++ code takes.
+template <class F>
+struct callback_argument {
+  F value{};
+};
+template <class Library, class F>
+constexpr bool takes_results = false;
+template <class Library, template <class> class Function, class R, class... Parameters>
+constexpr bool takes_results<Library, Function<R(Parameters...)>> =
+    (!std::is_same_v<library_result<Library, Parameters>, Parameters> || ...);
+
+template <class Library, class A>
+using library_parameter = std::conditional_t<
+    is_imported<Library, A>, detail::loaded_argument<std::decay_t<A>>&,
+    std::conditional_t<
+        takes_ownership<A>, found_object<Library, std::decay_t<A>>,
+        std::conditional_t<Library::swaps_places && takes_results<Library, std::decay_t<A>>,
+                           callback_argument<std::decay_t<A>>,
+                           std::conditional_t<Library::truncates_numbers && is_integer<A>,
+                                              integer_argument<std::decay_t<A>>, A>>>>;
 }  // namespace python::binding
 DLBRIDGE_END_NAMESPACE
 

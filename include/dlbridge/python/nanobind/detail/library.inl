@@ -39,6 +39,7 @@ struct library {
   using kwargs = nb::kwargs;
 
   static constexpr bool truncates_numbers = false;
+  static constexpr bool swaps_places = true;
 
   template <class P>
   using caster = caster_of<P>;
@@ -106,24 +107,16 @@ struct type_caster<
 template <class P>
 struct has_arg_defaults<dlbridge::python::detail::loaded_argument<P>>
     : std::bool_constant<dlbridge::python::accepts_none<P>> {};
-template <class R>
-struct type_caster<dlbridge::python::binding::callback_result<R>> {
-  using Value = dlbridge::python::binding::callback_result<R>;
-  static constexpr auto Name = dlbridge::python::on_nanobind::descr_of<
-      dlbridge::python::annotation_composer<R, dlbridge::python::place::parameter>>();
+template <template <class> class Function, class R, class... Parameters>
+struct type_caster<dlbridge::python::binding::callback_argument<Function<R(Parameters...)>>>
+    : make_caster<Function<R(Parameters...)>> {
+  using Value = dlbridge::python::binding::callback_argument<Function<R(Parameters...)>>;
+  static constexpr auto Name =
+      make_caster<Function<R(dlbridge::python::binding::library_result<
+                             dlbridge::python::on_nanobind::library, Parameters>...)>>::Name;
   template <class>
   using Cast = Value;
-  template <class>
-  static constexpr bool can_cast() noexcept {
-    return true;
-  }
-  template <class Flags>
-  bool from_python(handle source, Flags, cleanup_list*) noexcept {
-    value.object = dlbridge::python::ref::borrow(source.ptr());
-    return true;
-  }
-  operator Value() noexcept { return std::move(value); }
-  Value value{};
+  operator Value() noexcept { return {std::move(this->value)}; }
 };
 template <class R, dlbridge::python::place Place>
 struct type_caster<dlbridge::python::binding::made_object<R, Place>> {

@@ -39,6 +39,7 @@ struct library {
   using kwargs = py::kwargs;
 
   static constexpr bool truncates_numbers = true;
+  static constexpr bool swaps_places = false;
 
   template <class P>
   using caster = caster_of<P>;
@@ -141,25 +142,6 @@ class type_caster<dlbridge::python::binding::integer_argument<T>> {
   }
 
   dlbridge::python::binding::integer_argument<T> value_{};
-};
-template <class R>
-class type_caster<dlbridge::python::binding::callback_result<R>> {
-  using value_type = dlbridge::python::binding::callback_result<R>;
-
- public:
-  static constexpr auto name =
-      dlbridge::python::on_pybind11::descr_of<R, dlbridge::python::place::parameter>();
-  template <class>
-  using cast_op_type = value_type;
-
-  bool load(handle source, bool) noexcept {
-    object_ = dlbridge::python::ref::borrow(source.ptr());
-    return true;
-  }
-  operator value_type() noexcept { return {std::move(object_)}; }
-
- private:
-  dlbridge::python::ref object_{};
 };
 template <class R, dlbridge::python::place Place>
 class type_caster<dlbridge::python::binding::made_object<R, Place>> {
