@@ -184,11 +184,11 @@ void add_results(py::module_& m) {
       dlbridge::returns{library::numpy});
   // [out]
   using length_n = dlbridge::shape<dlbridge::named<'n'>>;
-  using output = dlbridge::argument<float, length_n>;
+  using output = dlbridge::argument<float, length_n, dlbridge::row_major>;
   dlbridge::def(
       m, "doubled_into",
       [](dlbridge::argument<float const, length_n> const& x, std::optional<output> out) {
-        output y = out ? std::move(*out) : x.empty_like();
+        output y = out ? std::move(*out) : output(x.empty_like<float>());
         for (std::int64_t i = 0; i < x.extent(0); ++i) {
           y[i] = 2 * x[i];
         }

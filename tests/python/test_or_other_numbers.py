@@ -121,6 +121,16 @@ POINTS = "float32[*, 3] on cpu"
 VECTOR = "float64[*] on cpu, converted from real dtypes"
 
 
+def test_a_list_of_rows_is_stacked(extension: Any) -> None:
+    x = [np.array([1, 2, 3], "f4"), np.array([4, 5, 6], "f4")]
+    with pytest.raises(TypeError) as raised:
+        extension.sum_points(x)
+    text, _, remedy = str(raised.value).rpartition(". Pass ")
+    assert text.endswith("[0]: expected a float; got numpy.ndarray")
+    stacked = eval(remedy, {"numpy": np, "x": x})
+    assert extension.sum_points(stacked) == extension.sum_points(np.stack(x))
+
+
 @pytest.mark.parametrize(
     ("function", "x", "reason"),
     [

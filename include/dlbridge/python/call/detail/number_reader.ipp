@@ -77,11 +77,18 @@ DLBRIDGE_API bool number_reader::find_extents(PyObject* object) noexcept {
 
 DLBRIDGE_API bool number_reader::fill(PyObject* object, int depth) noexcept {
   if (depth == rank_) {
-    if (!type_.load(object, next_)) {
-      return false;
-    }
+    bool const fits = type_.load(object, next_);
     next_ += type_.bytes;
-    return true;
+    if (!fits && depth == 1 && PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
+      ref exception = take_exception();
+      bool const is_row = !lacks_dlpack(object) && api<PyObject_Size>(object) > 0;
+      if (is_row) {
+        api<PyErr_Format>(PyExc_TypeError, "%S. %s", exception.get(), "Pass numpy.stack(x)");
+      } else if (PyErr_Occurred() == nullptr || suppress_exception()) {
+        set_exception(std::move(exception));
+      }
+    }
+    return fits;
   }
   long long const extent = extents_[depth];
   if (!is_list(object)) {
