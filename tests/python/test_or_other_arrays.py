@@ -538,7 +538,7 @@ def test_a_producer_that_breaks_the_interface(what: str, extension: Any) -> None
             function(Broken())
 
 
-class WithoutPyarrow(pd.Series):
+class WithoutPyarrow(pd.Series):  # type: ignore[misc]
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         raise ImportError
 

@@ -654,13 +654,13 @@ EVALUATED = {
     "tests/python/peers/test_numpy.py": [
         "Pass a field, as x[x.dtype.names[0]].copy(), or numpy.frombuffer(x.tobytes(), 'u1')",
         "Pass its integers, x.astype('i8')",
-        "Pass its numbers, as x.astype('f8'), or for texts "
-        "numpy.unique(x, return_inverse=True)[1]",
+        "Pass its numbers, as x.astype('f8'), or for texts numpy.unique(x, return_inverse=True)[1]",
         "Pass numbers for its texts, as numpy.unique(x, return_inverse=True)[1]",
         "Pass x.astype('c16')",
         "Pass x.astype('f8')",
         "Pass x.astype(x.dtype.newbyteorder('='))",
     ],
+    "tests/python/test_or_other_numbers.py": ["Pass numpy.stack(x)"],
 }
 # For authors of C++, for devices, and for libraries that not every environment has: the test that
 # refuses, and then executes the remedy.
