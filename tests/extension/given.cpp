@@ -91,7 +91,7 @@ operation& stored() {
 
 // Whose function may refer to the object itself.
 struct task {
-  operation f;
+  operation f{};
 };
 
 #if defined(WITH_NANOBIND)
