@@ -678,7 +678,6 @@ ELSEWHERE = {
         "Copy it first, with dlbridge.from_dlpack(x, device='cpu') or, from NumPy 2.1 on, "
         "numpy.from_dlpack(x, device='cpu')"
     ],
-    "tests/python/test_or_other_numbers.py": ["Pass numpy.stack(x)"],
     "tests/python/test_or_other_arrays.py": [
         "Pass a column, as x['name']",
         "Pass its integers, numpy.asarray(x).astype('M8[ns]').astype('i8')",

@@ -187,7 +187,8 @@ DLBRIDGE_NOINLINE DLBRIDGE_API path_to_library find_export_path(PyObject* object
   path.table = table;
   path.row = find_library_of(type);
   if (!table && PyErr_Occurred() == nullptr) {
-    bool const is_producer = type_cache::get(type).dlpack != nullptr || type == &PyCapsule_Type;
+    type_entry const& known = type_cache::get(type);
+    bool const is_producer = known.dlpack != nullptr || known.exchange || type == &PyCapsule_Type;
     if (path.row == nullptr && (!is_producer || has_arrow(object))) {
       path.row = find_library(module_results.which.value_or(library::numpy));
     }
