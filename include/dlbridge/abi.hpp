@@ -106,8 +106,8 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 // DLBRIDGE_COLD: declares a function that composes messages, or calls a driver, which takes
 // microseconds. It is compiled for size, and compilers take its calls for unlikely.
 // DLBRIDGE_NOINLINE stands with it: at the first declaration of a template, since nvcc refuses an
-// attribute of its later ones, and at the body of other functions, since GCC warns of a declaration
-// that is noinline before it is inline.
+// attribute of its later ones, and at the body of other functions. GCC warns of a function that is
+// declared noinline and then inline, so that the definition of such a template is not inline.
 // DLBRIDGE_ALIGNED: starts a function at a cache line. Otherwise the time of a short call from
 // Python depends on the size of the code before the function, by up to 40 %.
 // DLBRIDGE_ASSUME: lets the optimizer rely on a condition. If the condition is false, the behaviour
