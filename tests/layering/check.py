@@ -130,7 +130,7 @@ MAX_INTERFACE_LINES = 13_900  # of all headers in include/ together, with their 
 # The code lines that a folder and those in it may have: without comments, blank lines and lines of
 # the preprocessor. A change that needs more says what falls away for it, and raises the number.
 MAX_CODE_LINES = {
-    "": 6_750,
+    "": 6_710,
     "runtime": 2_950,
     "python": 1_810,
     "python/import": 2_020,
