@@ -5,25 +5,20 @@ from __future__ import annotations
 
 import gc
 import itertools
-import os
-import subprocess
 import sys
-import textwrap
 import threading
 import weakref
-from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 from cpython_build import FREE_THREADED
+from new_interpreter import run
 
 import dlbridge
 import foreign
 import producers
-from bindings import MODULES
 from dlbridge._core import _vector as vector
 
-HERE = Path(__file__).resolve().parent
 V = (1, 0)
 
 # Every order: the last holder frees the memory, once.
@@ -304,27 +299,6 @@ def test_threads_release_at_once() -> None:
 # Exit of the interpreter, with tensors alive on both sides.
 
 
-def run(code: str) -> str:
-    """The output of a new interpreter, which must exit with status 0 and without errors."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(sys.path),
-        "PYTHONFAULTHANDLER": "1",
-        "PYTHONDEVMODE": "1",
-    }
-    prologue = "import sys, gc, atexit, threading\nimport dlbridge, foreign, producers\n"
-    result = subprocess.run(
-        [sys.executable, "-c", prologue + textwrap.dedent(code)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env=environment,
-        cwd=HERE,
-    )
-    assert (result.returncode, result.stderr) == (0, "")
-    return result.stdout
-
-
 AFTER_EXIT = "with Python gone\n"
 PROGRAMS: dict[str, tuple[str, str]] = {
     "tensors in the module": (
@@ -420,43 +394,6 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         "",
     ),
 }
-
-
-# The ways in which a global variable holds memory of a C++ object.
-HELD_AT_EXIT = {
-    "a view": "Late({}).view",
-    "an ndarray": "Late({}).array",
-    "a Tensor": "Late({}).tensor",
-    "an export": "np.from_dlpack(Late({}))",
-    "an array of __array__": "np.asarray(Late({}))",
-    "a view of an array": "np.asarray(Late({}).view)[1:]",
-    "a buffer": "memoryview(Late({}).array)",
-    "a capsule": "Late({}).__dlpack__(max_version=(1, 0))",
-    "a Tensor of a Tensor": "dlbridge.from_dlpack(Late({}).tensor)",
-    "a library that frees without the GIL, as PyTorch": (
-        "Frees(foreign.consume(Late({}).__dlpack__(max_version=(1, 0))))"
-    ),
-    "a static variable of C++": "keep(Late({}))",
-}
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_owners_of_views_in_global_variables_are_freed_at_exit(module: str) -> None:
-    """The destructors run, and nanobind reports no leak, which `run` would see in stderr."""
-    pytest.importorskip("numpy")
-    code = f"""
-import numpy as np
-import {module}
-Late, keep = {module}.exits.Late, {module}.exits.keep
-class Frees:
-    def __init__(self, tensor): self.tensor = tensor
-    def __del__(self): self.tensor.release("nogil")
-"""
-    for number, held in enumerate(HELD_AT_EXIT.values()):
-        name = ("sys.v{}", f"{module}.v{{}}", "v{}")[number % 3].format(number)
-        code += f"{name} = {held.format(number)}\n"
-    freed = run(code).splitlines()
-    assert sorted(freed) == sorted(f"freed {number}" for number in range(len(HELD_AT_EXIT)))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -43,9 +43,11 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool is_array_like(PyObject* object) noexcept {
   }
   bool const converts = PySequence_Check(object) != 0 || optional_attribute(object, "__array__");
   ref const dtype = converts ? optional_attribute(object, names::get().dtype) : ref();
+  // A property of the class is found here, but not called, as it may raise what nobody asked for.
+  auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   return dtype ? is_numpy_number(dtype.get()) && !optional_attribute(object, "todense")
                : PyErr_Occurred() == nullptr &&
-                     optional_attribute(object, names::get().array_interface);
+                     optional_attribute(type, names::get().array_interface);
 }
 
 DLBRIDGE_NOINLINE DLBRIDGE_API char const* remedy_for_object(PyObject* object) noexcept {
