@@ -36,7 +36,7 @@ DLBRIDGE_INLINE bool has_other_type(dtype type, requirement const& need) noexcep
 // The required alignment: where several dtypes are accepted, also that of the numbers.
 DLBRIDGE_INLINE std::size_t alignment_for(dtype type, requirement const& need) noexcept {
   std::size_t const bytes =
-      need.other_count == 0 ? 1 : (is_complex(type) ? type.bits / 16 : type.bits / 8);
+      need.other_count == 0 ? 1U : (is_complex(type) ? type.bits / 16U : type.bits / 8U);
   return bytes > need.alignment ? bytes : need.alignment;
 }
 

@@ -22,13 +22,15 @@ REQUIREMENTS = {
     "test_element_types.py": "ml_dtypes",
     "test_extension_numpy.py": "numpy",
     "test_or_other_arrays.py": "polars",
+    "test_choices.py": "torch",
     "test_or_other_numbers.py": "torch",
     "test_torch_in_place.py": "torch",
+    "test_vectorize.py": "torch",
     "test_extension_torch.py": "torch",
     "test_extension_tvm_ffi.py": "tvm_ffi",
     "test_extension_stubs.py": "pybind11_stubgen",
     "test_given.py": "numpy",
-    "test_given_stubs.py": "pybind11_stubgen",
+    "test_given_stubs.py": "torch",  # mypy and pybind11-stubgen are installed beside it
     "test_own_stub.py": "pybind11_stubgen",  # mypy is installed beside it
     "test_nanobind_extension.py": "numpy",
     "test_moved_extensions.py": "numpy",

@@ -80,6 +80,8 @@ OWN_FORMS = """[mypy]
 disable_error_code = no-untyped-def, type-arg, override, assignment
 [mypy-extension.dtypes]
 disable_error_code = type-arg
+[mypy-extension.exits]
+disable_error_code = no-untyped-def
 [mypy-extension.packs]
 disable_error_code = no-untyped-def
 [mypy-extension.visible]

@@ -106,7 +106,7 @@ def test_an_array_as_others_read_it(
 def test_a_foreign_byte_order_is_refused() -> None:
     x = np.ones(3, np.dtype(ml_dtypes.bfloat16).newbyteorder())
     for take in TAKES:
-        with pytest.raises(BufferError, match=r"got '[<>]V2': dtype differs\.") as raised:
+        with pytest.raises(BufferError, match=r"got '[<>]V2', in another byte order") as raised:
             take(x)
         remedy = str(raised.value).rpartition("Pass ")[2]
         t = take(eval(remedy, {"x": x}))

@@ -103,6 +103,9 @@ using is_borrowed = std::bool_constant<parameter<T>::borrows>;
 
 template <class T>
 constexpr bool is_view_or_holds_one = holds<is_view, T>;
+// Whether a type is a tensor, a view, or a container of such.
+template <class T>
+constexpr bool holds_tensor = holds<is_any_tensor, T> || is_view_or_holds_one<T>;
 // Whether a type is a borrowed tensor or a container of such.
 template <class T>
 using holds_span = std::bool_constant<holds<is_borrowed, T>>;
@@ -143,8 +146,9 @@ template <class T>
 using elements_of = decltype(detail::list_elements<T>());
 
 namespace detail {
-// How many containers T has within each other; 3 if it holds what these headers do not convert. A
-// choice, which is an optional or a variant, counts as its alternatives do.
+// How many containers T has within each other; at least 3 if it holds what these headers do not
+// convert, such as a container of numbers, which an author may have bound as a class. A choice,
+// which is an optional or a variant, counts as its alternatives do.
 template <class T>
 constexpr int find_depth() noexcept;
 template <class... Elements>
@@ -156,8 +160,11 @@ constexpr int find_depth(element_list<Elements...>) noexcept {
 template <class T>
 constexpr int find_depth() noexcept {
   constexpr element_kind kind = kind_of<T>;
-  return (kind == element_kind::other ? 3 : 0) + (kind >= element_kind::tuple ? 1 : 0) +
-         find_depth(elements_of<T>());
+  constexpr bool is_container_of_tensors = kind >= element_kind::tuple && holds_tensor<T>;
+  return is_container_of_tensors ? 1 + find_depth(elements_of<T>())
+         : kind == element_kind::other || kind >= element_kind::tuple
+             ? 3
+             : find_depth(elements_of<T>());
 }
 
 template <class... Alternatives>
@@ -178,12 +185,11 @@ constexpr bool detail::any_accepts_none(element_list<Alternatives...>) noexcept 
 /// Whether T is a container of tensors that a result may be: a sequence, an array, a tuple, a pair
 /// or a mapping with keys of std::string; an optional or a variant of a container, a tensor, a
 /// number or text. Its elements are tensors, views, numbers, text, an optional or a variant of
-/// such, or containers of these: a function that returns a list for each chunk has two levels.
+/// such, or containers of tensors: a function that returns a list for each chunk has two levels.
 template <class T>
 constexpr bool is_container_result =
     kind_of<T> != element_kind::tensor && kind_of<T> != element_kind::view &&
-    (detail::holds<detail::is_any_tensor, T> || detail::is_view_or_holds_one<T>) &&
-    detail::find_depth<T>() <= 2;
+    detail::holds_tensor<T> && detail::find_depth<T>() <= 2;
 /// The same for a parameter, which holds no member_view, and has one level.
 template <class T>
 constexpr bool is_container =

@@ -95,7 +95,8 @@ DLBRIDGE_API bool number_reader::fill(PyObject* object, int depth) noexcept {
       bool const is_row = !lacks_dlpack(object) && api<PyObject_Size>(object) > 0;
       if (is_row) {
         api<PyErr_Format>(PyExc_TypeError, "%S. %s", exception.get(), "Pass numpy.stack(x)");
-      } else if (PyErr_Occurred() == nullptr || suppress_exception()) {
+      } else if (PyErr_Occurred() == nullptr ||
+                 PyErr_ExceptionMatches(PyExc_TypeError) != 0) {  // it has no dimensions
         set_exception(std::move(exception));
       }
     }

@@ -26,6 +26,16 @@ DLBRIDGE_API bool is_numpy_number(PyObject* dtype) noexcept {
          optional_attribute(dtype, "isnative");
 }
 
+// Finds a property, but does not call it, as it may raise what nobody asked for.
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool has_array_interface(PyObject* object) noexcept {
+  PyObject* const name = names::get().array_interface;
+  if (optional_attribute(reinterpret_cast<PyObject*>(Py_TYPE(object)), name)) {
+    return true;
+  }
+  ref const own = PyErr_Occurred() == nullptr ? optional_attribute(object, "__dict__") : ref();
+  return own && PyDict_Check(own.get()) && dict_item(own.get(), name);
+}
+
 DLBRIDGE_NOINLINE DLBRIDGE_API bool is_array_like(PyObject* object) noexcept {
   ref item = ref::borrow(object);
   for (int i = 0; i < 64 && is_list(item.get()) && api<PySequence_Size>(item.get()) > 0; ++i) {
@@ -43,20 +53,19 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool is_array_like(PyObject* object) noexcept {
   }
   bool const converts = PySequence_Check(object) != 0 || optional_attribute(object, "__array__");
   ref const dtype = converts ? optional_attribute(object, names::get().dtype) : ref();
-  // A property of the class is found here, but not called, as it may raise what nobody asked for.
-  auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   return dtype ? is_numpy_number(dtype.get()) && !optional_attribute(object, "todense")
-               : PyErr_Occurred() == nullptr &&
-                     optional_attribute(type, names::get().array_interface);
+               : PyErr_Occurred() == nullptr && has_array_interface(object);
 }
 
 DLBRIDGE_NOINLINE DLBRIDGE_API char const* remedy_for_object(PyObject* object) noexcept {
   return PyBytes_Check(object) ? "Pass numpy.frombuffer() of it, with its dtype"
          : !PyType_Check(object) && optional_attribute(object, "to_dlpack")
              ? "Pass the capsule that its to_dlpack() returns"
-         : !PyType_Check(object) && optional_attribute(object, "todense") ? "Pass x.todense()"
-         : PyErr_Occurred() == nullptr && is_array_like(object)           ? remedy_of_array_like
-                                                                          : nullptr;
+         : PyErr_Occurred() == nullptr && !PyType_Check(object) &&
+                 optional_attribute(object, "todense")
+             ? "Pass x.todense()"
+         : PyErr_Occurred() == nullptr && is_array_like(object) ? remedy_of_array_like
+                                                                : nullptr;
 }
 
 DLBRIDGE_API bool lacks_dlpack(PyObject* object) noexcept {
