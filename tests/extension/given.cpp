@@ -170,6 +170,35 @@ void add_callbacks(py::module_& m) {
       [](vector_argument x) { return stored()(vector(dlbridge::copy_of(x.view()))); }, {"x"});
 }
 
+vector halved(vector_argument const& x) {
+  vector result(dlbridge::copy_of(x.view()));
+  for (std::int64_t i = 0; i < result.extent(0); ++i) {
+    result(i) /= 2;
+  }
+  return result;
+}
+
+#if defined(WITH_NANOBIND)
+void add_halved(py::module_& m) {
+  dlbridge::def(m, "halved", halved, py::arg("x"), "Half of each element.");
+}
+#else
+// [overloads]
+void add_halved(py::module_& m) {
+  py::options options;  // until the end of the scope
+  options.disable_function_signatures();
+  dlbridge::def(m, "halved", halved, py::arg("x"), R"(halved(*args, **kwargs)
+Overloaded function.
+
+1. halved(x: numpy.typing.NDArray[numpy.float32]) -> numpy.typing.NDArray[numpy.float32]
+
+2. halved(x: torch.Tensor) -> torch.Tensor
+
+Half of each element.)");
+}
+// [/overloads]
+#endif
+
 void add_objects(py::module_& m) {
   // [to_python]
   m.attr("table") = dlbridge::to_python(vector_of({1, 2, 3}), library::numpy);
@@ -251,6 +280,7 @@ PYBIND11_MODULE(given_pybind11, m, py::mod_gil_not_used()) {
 #if defined(WITH_NANOBIND)
   add_task(m);
 #endif
+  add_halved(m);
   add_objects(m);
   py::class_<solver, python_solver> solvers(m, "Solver");
   solvers.def(py::init<>());

@@ -30,13 +30,12 @@ REQUIREMENTS = {
     "test_extension_tvm_ffi.py": "tvm_ffi",
     "test_extension_stubs.py": "pybind11_stubgen",
     "test_given.py": "numpy",
-    "test_given_stubs.py": "torch",  # mypy and pybind11-stubgen are installed beside it
+    "test_given_stubs.py": "torch",
     "test_own_stub.py": "pybind11_stubgen",  # mypy is installed beside it
     "test_nanobind_extension.py": "numpy",
     "test_moved_extensions.py": "numpy",
     "test_visible_classes.py": "numpy",
     "test_remedies.py": "numpy",
-    "test_nanobind_stubs.py": "nanobind",
     "test_inspect_producers.py": "numpy",
     "test_inspect_torch.py": "torch",
 }

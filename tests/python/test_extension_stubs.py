@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The stubs that pybind11-stubgen generates for an extension: readable, and accepted by mypy."""
+"""The stubs that pybind11-stubgen generates for an extension: readable, and accepted by mypy and
+pyright."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from type_checkers import mypy, pyright
 
 MODULES = os.environ["DLBRIDGE_TEST_MODULES"]
 VECTOR = 'typing.Annotated[SupportsDLPack, "float32[*] on cpu{}"]'
@@ -91,21 +93,6 @@ if not DEVICE:
     OWN_FORMS += "[mypy-extension]\ndisable_error_code = no-untyped-def\n"
 
 
-def mypy(stubs: Path, *arguments: str) -> list[str]:
-    """The lines of mypy's output. Overloads that differ in dtype or rank alone overlap for mypy."""
-    options = ["--strict", "--no-error-summary", "--disable-error-code=overload-cannot-match"]
-    (stubs / "mypy.ini").write_text(OWN_FORMS)
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, *arguments],
-        env={**os.environ, "MYPYPATH": str(stubs)},
-        cwd=stubs,
-        capture_output=True,
-        text=True,
-    )
-    assert done.stderr == ""
-    return done.stdout.splitlines()
-
-
 @pytest.mark.parametrize("file, line", SIGNATURES, ids=lambda each: str(each)[:20])
 def test_signatures(stubs: Path, file: str, line: str) -> None:
     assert line in (stubs / "extension" / file).read_text().splitlines()
@@ -123,15 +110,19 @@ def test_the_stubs_have_no_internal_attributes(stubs: Path) -> None:
 
 
 def test_mypy_accepts_the_stubs(stubs: Path) -> None:
-    assert mypy(stubs, "-p", "extension") == []
+    assert mypy(stubs, "-p", "extension", settings=OWN_FORMS) == []
 
 
-def test_mypy_accepts_correct_calls(stubs: Path) -> None:
+def test_type_checkers_accept_correct_calls(stubs: Path) -> None:
     (stubs / "user.py").write_text(USER)
-    assert mypy(stubs, "user.py") == []
+    assert mypy(stubs, "user.py", settings=OWN_FORMS) == []
+    assert pyright(stubs, "user.py") == []
 
 
-def test_mypy_reports_wrong_calls(stubs: Path) -> None:
+def test_type_checkers_report_wrong_calls(stubs: Path) -> None:
     (stubs / "wrong.py").write_text(WRONG)
-    output = "\n".join(mypy(stubs, "wrong.py"))
-    assert [f"wrong.py:{line}: error: Argument 1" in output for line in (4, 5, 6)] == [True] * 3
+    outputs = mypy(stubs, "wrong.py", settings=OWN_FORMS), pyright(stubs, "wrong.py")
+    for output, reason in zip(outputs, ("Argument 1", "(reportArgumentType)")):
+        for line in (4, 5, 6):
+            found = [each for each in output if each.startswith(f"wrong.py:{line}: error: ")]
+            assert any(reason in each for each in found), (line, output)
