@@ -13,10 +13,11 @@ import mmap
 import re
 import sys
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Callable
 
+import arro3.core as arro3
 import astropy.table
 import astropy.units
 import awkward
@@ -24,6 +25,7 @@ import blosc2
 import dask.array
 import duckdb
 import h5py
+import nanoarrow
 import narwhals
 import netCDF4
 import numpy as np
@@ -32,6 +34,7 @@ import PIL.Image
 import pint
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 import quantities
 import scipy.sparse
@@ -125,12 +128,37 @@ DATES = Refused("Pass its integers, numpy.asarray(x).astype('M8[ns]').astype('i8
 DECIMALS = Refused("Pass numpy.asarray(x).astype('f8')", lambda x: np.asarray(x).astype("f8"),
                    np.array([0.5, 1.5]))  # fmt: skip
 COLUMN = Refused("got one of format '+s': .*Pass a column, as x['name']", lambda x: x["a"], VALUES)
+FLOATS = Refused("got one of format 'n': .*Pass numpy.asarray(x).astype('f8')",
+                 lambda x: np.asarray(x).astype("f8"), np.full(2, np.nan))  # fmt: skip
 DENSE = Refused("Pass x.todense()", lambda x: x.todense(), np.eye(2), is_no_producer=True)
 OWN_DENSE = Refused("manually densify, use the todense method.", lambda x: x.todense(), np.eye(2))
 RAGGED = Refused("subarray lengths are not regular", awkward.flatten, VALUES)
 NO_ARROW = Refused("or an Arrow array", lambda x: np.asarray(
     awkward.flatten(x, None) if isinstance(x, awkward.Array) else x), VALUES)  # fmt: skip
 UNIT = Refused("The unit of the quantity is stripped", lambda x: x.magnitude, VALUES)
+
+
+ADVICE = "Pass a field, as pyarrow.compute.struct_field(pyarrow.chunked_array(x), 'name')"
+
+
+def field(expected: Any) -> Refused:
+    """The refusal of a column of structs."""
+    return Refused("got one of format '+s': .*" + ADVICE,
+                   lambda x: pc.struct_field(pa.chunked_array(x), "a"), expected)  # fmt: skip
+
+
+# The refusals of an Arrow array that has no function for nulls.
+FILLED_CHUNK = Refused(NULLS + "Pass pyarrow.chunked_array(x).fill_null(0)",
+                       lambda x: pa.chunked_array(x).fill_null(0), FILLED)  # fmt: skip
+
+
+def filled_mask(expected: Any) -> Refused:
+    return Refused(NULLS + "Pass pyarrow.chunked_array(x).fill_null(False)",
+                   lambda x: pa.chunked_array(x).fill_null(False), expected)  # fmt: skip
+
+
+def structs(*null: bool) -> pa.StructArray:
+    return pa.StructArray.from_arrays([pa.array([1, 2])], ["a"], mask=pa.array(null))
 
 
 CHUNKS = "expected an Arrow stream of one chunk; got several chunks: .*"
@@ -174,12 +202,25 @@ def relation(query: str) -> Callable[[], Any]:
     return lambda: duckdb.sql(query)
 
 
-def by_table(name: str, make: Callable[[], Any], how: Any) -> Row:
-    """A relation of DuckDB, which has no __array__."""
-    values = how.expected if isinstance(how, Refused) else how
-    no = Refused("or an object with __array__", lambda x: np.ma.filled(x.fetchnumpy()["a"], 0),
-                 values, is_no_producer=True)  # fmt: skip
+def without_array(name: str, make: Callable[[], Any], how: Any, apply: Callable[[Any], Any]) -> Row:
+    """An object without __array__, of which a function makes an ndarray."""
+    values = how
+    while isinstance(values, Refused):
+        values = values.expected
+    no = Refused("or an object with __array__", apply, values, is_no_producer=True)
     return Row(name, make, no, how)
+
+
+def by_table(name: str, make: Callable[[], Any], how: Any) -> Row:
+    """A relation of DuckDB."""
+    return without_array(name, make, how, lambda x: np.ma.filled(x.fetchnumpy()["a"], 0))
+
+
+def by_chunk(name: str, values: Any, dtype: Any, how: Any) -> Row:
+    """An array of nanoarrow."""
+    zero = type(values[0])()
+    return without_array(name, lambda: nanoarrow.Array(values, dtype), how,
+                         lambda x: np.array([each or zero for each in x.to_pylist()]))  # fmt: skip
 
 
 ROWS = [
@@ -207,6 +248,8 @@ ROWS = [
     Row("polars bools", lambda: pl.Series(MASK), MASK, BITS),
     Row("polars chunks", lambda: pl.Series([0.0, 1.0]).append(pl.Series([2.0])), VALUES,
         Refused(CHUNKS + "Pass x.rechunk()", lambda x: x.rechunk(), VALUES)),
+    Row("polars structs", lambda: pl.Series([{"a": 1, "b": 2}, {"a": 3, "b": 4}]),
+        np.array([[1, 2], [3, 4]]), field(np.array([1, 3]))),
     refused("polars texts", lambda: pl.Series(TEXTS), CODES),
     refused("polars categories", lambda: pl.Series(TEXTS, dtype=pl.Categorical), CODES),
     refused("polars dates", lambda: pl.Series([DAY]), DATES),
@@ -216,6 +259,10 @@ ROWS = [
     refused("pyarrow nulls", lambda: pa.array([1, None, 2]), FILL_NULL),
     refused("pyarrow null mask", lambda: pa.array([True, None]),
             null_mask("Pass x.fill_null(False)", lambda x: x.fill_null(False), BITS)),
+    refused("pyarrow nulls alone", lambda: pa.nulls(2), FLOATS),
+    Row("pyarrow null structs", lambda: structs(False, True), field(np.array([1, np.nan])),
+        field(Refused(NULLS + "Pass x.fill_null(0)", lambda x: x.fill_null(0),
+                      np.array([1, 0])))),
     refused("pyarrow bools", lambda: pa.array(MASK), BITS),
     refused("pyarrow texts", lambda: pa.array(TEXTS), CODES),
     refused("pyarrow dictionary", lambda: pa.array(TEXTS).dictionary_encode(), CODES),
@@ -247,6 +294,21 @@ ROWS = [
     same("narwhals.Series", lambda: narwhals.from_native(pl.Series(VALUES), series_only=True)),
     Row("narwhals.DataFrame", lambda: narwhals.from_native(pl.DataFrame({"a": VALUES})),
         VALUES[:, None], VALUES),
+    by_chunk("nanoarrow", VALUES, nanoarrow.float64(), VALUES),
+    by_chunk("nanoarrow nulls", [1, None, 2], nanoarrow.int64(), FILLED_CHUNK),
+    replace(by_chunk("nanoarrow null mask", [True, None], nanoarrow.bool_(), filled_mask(BITS)),
+            either=filled_mask(MASK)),
+    by_chunk("nanoarrow bools", MASK.tolist(), nanoarrow.bool_(), Refused(
+        "Pass pyarrow.chunked_array(x).to_numpy()", lambda x: pa.chunked_array(x).to_numpy(),
+        MASK)),
+    without_array("nanoarrow slice",  # it states the null count of the whole array
+                  lambda: nanoarrow.c_array([None, *VALUES], nanoarrow.float64())[1:], VALUES,
+                  lambda x: np.array(nanoarrow.Array(x).to_pylist())),
+    same("arro3.Array", lambda: arro3.Array(VALUES, arro3.DataType.float64())),
+    refused("arro3 nulls", lambda: arro3.Array([1, None, 2], arro3.DataType.int64()),
+            FILLED_CHUNK),
+    Row("arro3 chunks", lambda: arro3.ChunkedArray([pa.array([0.0, 1.0]), pa.array([2.0])]),
+        VALUES, Refused(CHUNKS + "Pass x.combine_chunks()", lambda x: x.combine_chunks(), VALUES)),
     same("xarray.DataArray", lambda: xr.DataArray(VALUES)),
     Row("xarray matrix", lambda: xr.DataArray(MATRIX), MATRIX, flat(MATRIX)),
     array_only("h5py", hdf5),
@@ -440,6 +502,65 @@ def test_each_struct_of_arrow_is_released_once(
             del t
         gc.collect()
         assert sorted(x.released) == sorted([each] for each in structs)
+
+
+class Uncounted:
+    """Passes the Arrow array of an object of a library on, with null counts that are not known."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> Any:
+        capsules = self.x.__arrow_c_array__(requested_schema)
+        array = pointer_in(capsules[1], b"arrow_array")
+        _, _, _, _, count, _, children = (ctypes.c_int64 * 7).from_address(array)
+        for each in (array, *(ctypes.c_int64 * count).from_address(children or array)):
+            ctypes.c_int64.from_address(each + 8).value = -1
+        return capsules
+
+
+BEFORE = [*[None] * 8, 7.0]  # more than a byte of the bitmap
+
+
+@pytest.mark.parametrize(
+    ("x", "nulls"),
+    [
+        (pa.array(VALUES), 0),  # without a bitmap
+        (pa.array([*BEFORE, *VALUES, None]).slice(9, 3), 0),
+        (pa.array([*BEFORE, *VALUES, None]).slice(10, 3), 1),
+        (pa.array([*[None] * 9, *VALUES]).slice(8, 4), 1),
+        (pa.array([*VALUES, *BEFORE, *VALUES]).slice(0, 12), 8),
+        (pa.record_batch({"a": [*BEFORE, *VALUES, None]}).slice(9, 3), 0),
+        (pa.record_batch({"a": [*BEFORE, *VALUES, None]}).slice(10, 3), 1),
+    ],
+    ids=[
+        "no bitmap",
+        "outside",
+        "last",
+        "first",
+        "in the middle",
+        "outside of a column",
+        "in a column",
+    ],
+)
+def test_nulls_that_the_producer_did_not_count(x: Any, nulls: int, extension: Any) -> None:
+    is_table = isinstance(x, pa.RecordBatch)
+    read = pa.record_batch(Uncounted(x))["a"] if is_table else pa.array(Uncounted(x))
+    assert read.null_count == nulls
+    for function in (extension.kept_arrow, dlbridge.as_tensor):
+        if nulls == 0:
+            assert np.from_dlpack(function(Uncounted(x))).tolist() == VALUES.tolist()
+            continue
+        with pytest.raises((TypeError, BufferError), match="expected an Arrow array without nulls"):
+            function(Uncounted(x))
+
+
+def test_arrays_whose_buffers_are_no_numbers(extension: Any) -> None:
+    """Rows, one of which is null, and nulls without a type, for which arro3 exports no buffer."""
+    for x, found in ((Uncounted(structs(False, True)), "+s"), (arro3.Array(pa.nulls(2)), "n")):
+        for function in (extension.kept_arrow, dlbridge.as_tensor):
+            with pytest.raises((TypeError, BufferError), match=re.escape(f"format '{found}'")):
+                function(x)
 
 
 def test_the_tensor_keeps_the_memory_of_the_exporter(extension: Any) -> None:

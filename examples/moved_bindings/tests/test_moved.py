@@ -217,7 +217,10 @@ def kept(m):
 class Interface:
     def __init__(self, a):
         self.a = a
-        self.__array_interface__ = a.__array_interface__
+
+    @property
+    def __array_interface__(self):
+        return self.a.__array_interface__
 
 
 STORAGE = {

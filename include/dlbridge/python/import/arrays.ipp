@@ -44,7 +44,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor from_array_method(PyObject* object
     ref const array = ref::steal(
         api<PyObject_CallMethodObjArgs>(object, n.array_method, static_cast<PyObject*>(nullptr)));
     tensor = array ? import_tensor(array.get(), import_request{}) : managed_tensor();
-    if (array && !tensor) {
+    if (!tensor) {
       explain_by_arrow(object);
     }
   } else if (ref const described = optional_attribute(object, n.array_interface)) {
@@ -212,17 +212,21 @@ inline bool find_arrow_dtype(arrow_schema const& schema, dtype& out) noexcept {
          find_kind("iuiuiuiufff"[found - letters], "11224488248"[found - letters] - '0', out);
 }
 
-// What to pass in place of x, an object whose elements find_arrow_dtype refuses; null if that is
-// not known.
-DLBRIDGE_COLD DLBRIDGE_NOINLINE inline char const* remedy_for_arrow(
-    PyObject* object, arrow_schema const& schema) noexcept {
+// What to pass in place of x, an object whose elements, or those of whose column, find_arrow_dtype
+// refuses; null if that is not known.
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline char const* remedy_for_arrow(PyObject* object,
+                                                                    arrow_schema const& schema,
+                                                                    bool is_column) noexcept {
   char const* const format = schema.format;
-  bool const is_struct = format[0] == '+' && format[1] == 's';
-  if (is_struct) {
-    return "Pass a column, as x['name']";
+  if (std::strcmp(format, "+s") == 0) {  // rows, or a column of structs, whose class has no columns
+    return optional_attribute(object, "columns")
+               ? "Pass a column, as x['name']"
+               : "Pass a field, as pyarrow.compute.struct_field(pyarrow.chunked_array(x), 'name')";
   }
   if (!has_array_method(object)) {  // as a relation of DuckDB
-    return format[0] == 'b' ? "Pass pyarrow.table(x)['name'].to_numpy()" : nullptr;
+    return format[0] != 'b' ? nullptr
+           : is_column      ? "Pass pyarrow.table(x)['name'].to_numpy()"
+                            : "Pass pyarrow.chunked_array(x).to_numpy()";
   }
   if (schema.dictionary != nullptr || std::strchr("uUzZvw", format[0]) != nullptr) {
     return "Pass numbers for its values, as numpy.unique(x, return_inverse=True)[1]";
@@ -250,21 +254,22 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool describe_arrow(PyObject* object,
   std::int64_t const count = array->length;
   std::int64_t first = array->offset;
   bool nulls = has_nulls(*array, first, count);
-  if (std::strcmp(schema->format, "+s") == 0 && schema->n_children == 1 &&
-      schema->dictionary == nullptr) {
+  bool const is_column =
+      std::strcmp(schema->format, "+s") == 0 && schema->n_children == 1 && !nulls;
+  if (is_column) {
     schema = schema->children[0];
-    if (count != 0 && array->n_children == 1) {
+    if (array->n_children == 1) {  // an empty stream has no array
       array = array->children[0];
       first += array->offset;
-      nulls = nulls || has_nulls(*array, first, count);
+      nulls = has_nulls(*array, first, count);
     }
   }
-  bool const is_mask = schema->format[0] == 'b' && schema->dictionary == nullptr;
+  bool const is_mask = schema->format[0] == 'b';
   if (!find_arrow_dtype(*schema, d.type) && !(is_mask && nulls)) {
     report r = refusal(
         errc::dtype_mismatch, "an Arrow array of integers or floats",
         schema->dictionary != nullptr ? "one with a dictionary, of format '" : "one of format '",
-        remedy_for_arrow(object, *schema));
+        remedy_for_arrow(object, *schema, is_column));
     r.got.append(schema->format).append("'");
     return refuse_arrow(r);
   }
@@ -273,8 +278,11 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool describe_arrow(PyObject* object,
                                    ? (is_mask ? "Pass x.fill_null(False)" : "Pass x.fill_null(0)")
                                : optional_attribute(object, "fillna")
                                    ? (is_mask ? "Pass x.fillna(False)" : "Pass x.fillna(0)")
-                                   : (is_mask ? "Pass pyarrow.table(x)['name'].fill_null(False)"
-                                              : "Pass pyarrow.table(x)['name'].fill_null(0)");
+                               : is_column
+                                   ? (is_mask ? "Pass pyarrow.table(x)['name'].fill_null(False)"
+                                              : "Pass pyarrow.table(x)['name'].fill_null(0)")
+                                   : (is_mask ? "Pass pyarrow.chunked_array(x).fill_null(False)"
+                                              : "Pass pyarrow.chunked_array(x).fill_null(0)");
     return refuse_arrow(
         refusal(errc::layout_mismatch, "an Arrow array without nulls", "nulls", advice));
   }
