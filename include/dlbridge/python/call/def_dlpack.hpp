@@ -51,7 +51,8 @@ constexpr char const* docs_to_inspect[] = {
      "A capsule with the array's memory, which keeps the memory alive."),
     "__dlpack_device__($self, /)\n--\n\nThe device of the memory, (type, id).",
     "__array__($self, /, dtype=None, copy=None)\n--\n\nA NumPy array on the memory.",
-    "__iter__($self, /)\n--\n\nAn iterator over the rows of the array."};
+    "__iter__($self, /)\n--\n\n"
+    "An iterator over x[0], x[1], ... or, without __getitem__, over the rows of the array."};
 
 // The Library of class_operations for a class of Python's C API.
 template <auto Get, auto Make>
