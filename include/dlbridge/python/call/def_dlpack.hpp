@@ -21,7 +21,7 @@ namespace python {
 ///   T has array_traits. It may throw; of a python_error, the Python exception is raised.
 /// @tparam Make a function PyObject* (T value), which returns a new object with an array that
 ///   array_traits<T>::adopt imported, or null with an exception set; or nullptr. Without it, and
-///   without adopt, the exchange table imports a tensor as a dlbridge.Tensor.
+///   without adopt, the exchange table imports a tensor as init states, or as a dlbridge.Tensor.
 /// @param type a heap type, as of PyType_FromSpec
 /// @param options dlbridge::shares, dlbridge::no_ufuncs
 /// @throws python_error when the class refuses an attribute, as static types do
