@@ -25,6 +25,33 @@
 
 namespace {
 
+// Arrays of float32: of one class an array can be made, of the other not. nanobind knows a class of
+// all modules by its name.
+struct given_samples {
+  std::vector<float> values{1, 2};
+};
+struct given_constant : given_samples {};
+}  // namespace
+
+template <>
+struct dlbridge::array_traits<given_samples> {
+  static description describe(given_samples& x) noexcept {
+    return description::of(x.values.data(), {x.values.size()});
+  }
+  static given_samples adopt(managed_tensor&& m) {
+    tensor<float const, shape<dynamic_extent>> const x(std::move(m));
+    return {std::vector<float>(x.data(), x.data() + x.extent(0))};
+  }
+};
+template <>
+struct dlbridge::array_traits<given_constant> {
+  static description describe(given_constant& x) noexcept {
+    return array_traits<given_samples>::describe(x);
+  }
+};
+
+namespace {
+
 using dlbridge::library;
 using one_dimension = dlbridge::shape<dlbridge::dynamic_extent>;
 using vector = dlbridge::tensor<float, one_dimension>;
@@ -125,6 +152,18 @@ void add_callbacks(py::module_& m) {
   dlbridge::def(m, "applied", applied, py::arg("x"), py::arg("f"));
   m.def("applied_plain", applied, py::arg("x"), py::arg("f"));
   dlbridge::def(m, "applied_unnamed", applied);
+#if defined(WITH_NANOBIND)
+  dlbridge::def(m, "applied_to_callable", applied, py::arg("x"), py::arg("f"));
+#else
+  dlbridge::def(m, "applied_to_callable", applied, py::arg("x"), py::arg("f").none(false));
+#endif
+  using converted_vector = dlbridge::tensor<float const, one_dimension, dlbridge::converted>;
+  dlbridge::def(
+      m, "applied_converted",
+      [](vector_argument const& x, std::function<converted_vector(vector)> const& f) {
+        return f(vector(dlbridge::copy_of(x.view())));
+      },
+      py::arg("x"), py::arg("f"));
   dlbridge::def(
       m, "applied_alone", [](operation const& f) { return f(vector_of({1, 2})); }, py::arg("f"));
   dlbridge::def(
@@ -266,6 +305,32 @@ void add_objects(py::module_& m) {
   m.def("cast_choice", [](py::object const& x) { return py::cast<number_or_vector>(x).index(); });
 }
 
+void add_arrays(py::module_& m) {
+  py::class_<given_samples> bound(m, "Samples");
+  bound.def(py::init<>());
+  dlbridge::def_dlpack(bound);
+  py::class_<given_constant> without_adopt(m, "Constant");
+  without_adopt.def(py::init<>());
+  dlbridge::def_dlpack(without_adopt);
+  dlbridge::def(m, "copied", [](vector_argument const& x) { return dlbridge::copy_of(x.view()); });
+  dlbridge::def(m, "positive", [](vector_argument const& x) {
+    auto out = x.empty_like<bool>();
+    for (std::int64_t i = 0; i < x.extent(0); ++i) {
+      out(i) = x(i) > 0;
+    }
+    return out;
+  });
+  // [checked_result]
+  dlbridge::def(
+      m, "applied_checked",
+      [](vector_argument const& x, py::object const& f) {
+        py::object const result = f(dlbridge::to_python(vector(dlbridge::copy_of(x.view()))));
+        return dlbridge::cast<const_vector>(result, "result of f");
+      },
+      py::arg("x"), py::arg("f"));
+  // [/checked_result]
+}
+
 }  // namespace
 
 #if defined(WITH_NANOBIND)
@@ -282,6 +347,7 @@ PYBIND11_MODULE(given_pybind11, m, py::mod_gil_not_used()) {
 #endif
   add_halved(m);
   add_objects(m);
+  add_arrays(m);
   py::class_<solver, python_solver> solvers(m, "Solver");
   solvers.def(py::init<>());
   dlbridge::def(m, "solve", solve, py::arg("solver"), py::arg("x"));

@@ -27,6 +27,8 @@ using row_span = dlbridge::tensor_span<float const, dlbridge::shape<dlbridge::dy
 // Rows of numbers.
 class table {
  public:
+  using element_type = float;  // as std::span has, which is no smart pointer
+
   explicit table(matrix const& from, float factor = 1)
       : rows_(from.extent(0)), columns_(from.extent(1)) {
     for (std::int64_t i = 0; i < rows_; ++i) {

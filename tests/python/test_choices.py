@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,15 @@ def test_a_result_of_the_callers_library(extension: Any, dtype: str) -> None:
     for x in (SQUARE.astype(dtype), torch.from_numpy(SQUARE.astype(dtype))):
         result = extension.copied_choice(x)
         assert (type(result), result.dtype, result.tolist()) == (type(x), x.dtype, x.tolist())
+
+
+def test_a_list_needs_its_dtype(extension: Any) -> None:
+    """NumPy makes int64 of whole numbers."""
+    with pytest.raises(TypeError, match=r"Pass numpy\.asarray\(\) of it"):
+        extension.sum_diagonal([[1, 2], [3, 4]])
+    with pytest.raises(TypeError, match=f"expected {re.escape(FLOATS)}; got int64"):
+        extension.sum_diagonal(np.asarray([[1, 2], [3, 4]], "int64"))
+    assert extension.sum_diagonal(np.asarray([[1, 2], [3, 4]], "float32")) == 5
 
 
 def test_a_choice_that_owns_its_tensor(extension: Any, by_def: Any) -> None:

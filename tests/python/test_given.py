@@ -111,6 +111,32 @@ def test_the_result_of_a_callback_is_checked(given: Any, x: Any, result: Any, re
     assert type(given.made_plain()) is np.ndarray  # nothing of the call remains
 
 
+def test_a_function_may_name_the_result_that_it_checks(given: Any, x: Any) -> None:
+    assert values(given.applied_checked(x, doubled)) == [2, 4]
+    message = refusal(given.applied_checked, x, lambda _: np.ones(2))
+    assert message == f"argument 'result of f': {OTHER_DTYPE}"
+
+
+def test_the_result_of_a_callback_is_converted(given: Any, x: Any) -> None:
+    result = given.applied_converted(x, lambda each: np.asarray(each, "f8") * 2)
+    assert (values(result), "float32" in str(result.dtype)) == ([2, 4], True)
+
+
+def test_none_is_no_callback(given: Any, x: Any) -> None:
+    assert values(given.applied_to_callable(x, doubled)) == [2, 4]
+    assert "incompatible function arguments" in refusal(given.applied_to_callable, x, None)
+
+
+@pytest.mark.parametrize("make", ["Samples", "Constant"])
+def test_the_result_for_an_object_of_a_class(given: Any, make: str) -> None:
+    """An object of the class, if array_traits can make one; otherwise of the module's library."""
+    x = getattr(given, make)()
+    copied, positive = given.copied(x), given.positive(x)
+    assert type(copied) is (given.Samples if make == "Samples" else np.ndarray)
+    assert (type(positive), positive.dtype) == (np.ndarray, np.bool_)
+    assert (values(copied), values(positive)) == ([1, 2], [True, True])
+
+
 @pytest.mark.parametrize("place", ["store", "same_sum", "Task"])
 def test_a_callback_stays_itself(place: str) -> None:
     given = importlib.import_module("given_nanobind")  # pybind11 makes a function of its own

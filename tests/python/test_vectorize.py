@@ -128,6 +128,8 @@ def test_the_order_of_the_dimensions(extension: Any) -> None:
         leaders = [x for x in (one, other) if x is rows or x is columns]
         if leaders and np.ndim(result) == 2:
             assert result.strides == leaders[0].strides
+    converted = extension.difference(columns.astype("f4", order="F"), 1.0)
+    assert converted.strides == rows.strides
     permuted = np.ascontiguousarray(np.zeros((4, 2, 3)).swapaxes(0, 2)).swapaxes(0, 2)
     assert extension.plus_one(permuted).strides == permuted.strides
 

@@ -75,6 +75,16 @@ def test_functions_of_numpy(visible: Any) -> None:
     assert np.array_equal(base + x, base * 2)
 
 
+def test_what_iter_gives(visible: Any) -> None:
+    class Items(visible.Samples):  # type: ignore[misc]
+        def __getitem__(self, i: int) -> int:
+            return [10, 20][i]
+
+    assert list(visible.Samples(2)) == [1.5, 1.5] and list(Items(2)) == [10, 20]
+    text = "An iterator over x[0], x[1], ... or, without __getitem__, over the rows of the array."
+    assert text in visible.Samples.__iter__.__doc__
+
+
 def test_arguments_of_array(visible: Any) -> None:
     x = visible.WithoutBuffer(3)  # np.asarray calls __array__
     address = dlbridge.from_dlpack(x).data_ptr

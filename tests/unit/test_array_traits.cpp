@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -111,7 +112,8 @@ struct matrix {
 
 template <>
 struct dlbridge::array_traits<matrix> {
-  static description describe(matrix& m) noexcept {
+  template <class Matrix>  // also of a matrix const
+  static description describe(Matrix& m) noexcept {
     return description::of(m.elements.data(), {m.rows, m.elements.size() / m.rows});
   }
   static matrix adopt(managed_tensor&& tensor) {
@@ -156,6 +158,14 @@ TEST(Traits, DescribeCallsTheHook) {
   description const d = dlbridge::describe(m);
   EXPECT_EQ(d.data, m.elements.data());
   EXPECT_EQ(values(d.shape), (std::vector<std::int64_t>{3, 2}));
+}
+
+TEST(Traits, AnArrayThatIsConstIsReadOnly) {
+  auto const m = std::make_shared<matrix>(matrix{{1, 2, 3, 4, 5, 6}, 3});
+  std::shared_ptr<matrix const> const to_const = m;
+  EXPECT_EQ(dlbridge::build(std::shared_ptr(to_const)).flags(), dlbridge::flag_read_only);
+  EXPECT_EQ(dlbridge::build(std::shared_ptr(m)).flags(), 0);
+  EXPECT_EQ(dlbridge::describe(std::as_const(*m)).data, m->elements.data());
 }
 
 TEST(Traits, AdoptAsPassesTheTensorToTheHook) {

@@ -5,11 +5,13 @@
 #include <dlbridge/nanobind.hpp>
 
 #include <memory>
+#include <utility>
 
 #include <nanobind/stl/shared_ptr.h>
 
 namespace nb = nanobind;
 struct row {
+  using element_type = std::pair<int, int>;  // a class is no smart pointer for that
   float values[2] = {1, 2};
 };
 dlbridge::member_view view(row& r) {

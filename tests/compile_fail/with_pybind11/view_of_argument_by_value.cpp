@@ -5,9 +5,11 @@
 #include <dlbridge/pybind11.hpp>
 
 #include <memory>
+#include <utility>
 
 namespace py = pybind11;
 struct row {
+  using element_type = std::pair<int, int>;  // a class is no smart pointer for that
   float values[2] = {1, 2};
 };
 dlbridge::member_view view(row& r) {

@@ -21,7 +21,7 @@ namespace python {
 ///   T has array_traits. It may throw; of a python_error, the Python exception is raised.
 /// @tparam Make a function PyObject* (T value), which returns a new object with an array that
 ///   array_traits<T>::adopt imported, or null with an exception set; or nullptr. Without it, and
-///   without adopt, the exchange table imports a tensor as a dlbridge.Tensor.
+///   without adopt, the exchange table imports a tensor as init states, or as a dlbridge.Tensor.
 /// @param type a heap type, as of PyType_FromSpec
 /// @param options dlbridge::shares, dlbridge::no_ufuncs
 /// @throws python_error when the class refuses an attribute, as static types do
@@ -51,7 +51,8 @@ constexpr char const* docs_to_inspect[] = {
      "A capsule with the array's memory, which keeps the memory alive."),
     "__dlpack_device__($self, /)\n--\n\nThe device of the memory, (type, id).",
     "__array__($self, /, dtype=None, copy=None)\n--\n\nA NumPy array on the memory.",
-    "__iter__($self, /)\n--\n\nAn iterator over the rows of the array."};
+    "__iter__($self, /)\n--\n\n"
+    "An iterator over x[0], x[1], ... or, without __getitem__, over the rows of the array."};
 
 // The Library of class_operations for a class of Python's C API.
 template <auto Get, auto Make>

@@ -86,7 +86,14 @@ DLBRIDGE_API ref origin::give(managed_tensor m, bool narrows) const noexcept {
     return ref();
   }
   if (path.table) {
-    return detail::give_by_table(path.table, std::move(m));
+    ref object = detail::try_give_by_table(path.table, m);
+    if (!object && m && path.row == nullptr && PyErr_ExceptionMatches(PyExc_BufferError) != 0) {
+      api<PyErr_Clear>();  // a class refuses it, such as one that has another dtype
+      return detail::give_stated(std::move(m), narrows);
+    }
+    error_keeper const pending;
+    m = managed_tensor();
+    return object;
   }
   return path.function ? detail::give_by_function(path, std::move(m), {std::nullopt, narrows})
                        : detail::give_stated(std::move(m), narrows);

@@ -49,7 +49,7 @@ void def_dlpack(pybind11::class_<T, Extra...>& bound_class, [[maybe_unused]] Opt
       ("__array__(self, dtype: typing.Any = None, copy: bool | None = None) -> typing.Any\n\n"
        "A NumPy array on the memory."),
       ("__iter__(self) -> collections.abc.Iterator[typing.Any]\n\n"
-       "An iterator over the rows of the array.")};
+       "An iterator over x[0], x[1], ... or, without __getitem__, over the rows of the array.")};
   if (!python::detail::add_dlpack<operations>(type, docs)) {
     throw pybind11::error_already_set();
   }

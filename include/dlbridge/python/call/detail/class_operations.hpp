@@ -52,7 +52,7 @@ struct class_operations {
   }
 
   static PyObject* give_tensor(managed_tensor& m);
-  // An object of the class; a Tensor, where nothing makes one of an imported array.
+  // An object of the class; as init states, or a Tensor, where nothing makes one of an array.
   static PyObject* make_object(managed_tensor m);
 
   static PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count,

@@ -97,7 +97,7 @@ inline PyObject* class_operations<Library, T, Options>::make_object(managed_tens
   if constexpr (Library::makes_objects && dlbridge::detail::can_adopt<T>) {
     return Library::template make<T>(adopt_as<T>(std::move(m)));
   } else {
-    ref object = give_own(std::move(m));
+    ref object = give_stated(std::move(m), false);
     if (!object) {
       throw python_error();
     }

@@ -68,7 +68,9 @@ exchange_table table_of(PyObject* type) noexcept;
 // pending if it is not suppressible.
 DLBRIDGE_LOCAL exchange_table installed_table() noexcept;
 
-// Converts a tensor by an exchange table. A slot that fails leaves the tensor with its caller.
+// Converts a tensor by an exchange table. A slot that fails leaves the tensor with its caller, and
+// so does try_give_by_table; give_by_table frees it.
+ref try_give_by_table(exchange_table table, managed_tensor& m) noexcept;
 ref give_by_table(exchange_table table, managed_tensor m) noexcept;
 
 // Converts a tensor by NumPy's C API, or else by from_dlpack.

@@ -232,19 +232,22 @@ DLBRIDGE_API exchange_table installed_table() noexcept {
   return table_of(found);
 }
 
-DLBRIDGE_API ref give_by_table(exchange_table table, managed_tensor m) noexcept {
+DLBRIDGE_API ref try_give_by_table(exchange_table table, managed_tensor& m) noexcept {
   if (!guarded([&] { m = to_versioned(std::move(m)); })) {
     return ref();
   }
   ref object = ref::steal(static_cast<PyObject*>(table.try_import(m)));
-  if (!object) {
-    if (PyErr_Occurred() == nullptr) {
-      set_error(refusal(errc::producer_failed, "an object from the exchange table",
-                        "success and no object"));
-    }
-    error_keeper const pending;
-    m = managed_tensor();
+  if (!object && PyErr_Occurred() == nullptr) {
+    set_error(refusal(errc::producer_failed, "an object from the exchange table",
+                      "success and no object"));
   }
+  return object;
+}
+
+DLBRIDGE_API ref give_by_table(exchange_table table, managed_tensor m) noexcept {
+  ref object = try_give_by_table(table, m);
+  error_keeper const pending;
+  m = managed_tensor();
   return object;
 }
 }  // namespace detail

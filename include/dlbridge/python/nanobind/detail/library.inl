@@ -30,9 +30,10 @@ template <class P, class = void>
 constexpr bool refers_to_object =
     std::is_base_of_v<nb::handle, std::decay_t<P>> ||
     (is_class_caster<caster_of<P>> && (std::is_reference_v<P> || std::is_pointer_v<P>));
-template <class P>  // a smart pointer
+template <class P>  // a smart pointer: classes such as std::span have an element_type too
 constexpr bool refers_to_object<
-    P, std::enable_if_t<is_class_caster<caster_of<typename std::decay_t<P>::element_type>>>> = true;
+    P, std::enable_if_t<!is_class_caster<caster_of<P>> &&
+                        is_class_caster<caster_of<typename std::decay_t<P>::element_type>>>> = true;
 
 struct library {
   using args = nb::args;

@@ -24,8 +24,9 @@ struct pointee {
   using type = std::remove_cv_t<std::remove_pointer_t<std::decay_t<P>>>;
   static constexpr bool refers = std::is_reference_v<P> || std::is_pointer_v<P>;
 };
-template <class P>  // a smart pointer
-struct pointee<P, std::void_t<typename std::decay_t<P>::element_type>> {
+template <class P>  // a smart pointer: classes such as std::span have an element_type too
+struct pointee<P, std::enable_if_t<std::is_base_of_v<
+                      class_caster<typename std::decay_t<P>::element_type>, caster_of<P>>>> {
   using type = std::remove_cv_t<typename std::decay_t<P>::element_type>;
   static constexpr bool refers = true;
 };
