@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A number by reference is passed on, as the function may write to it. Nothing is left to
-// vectorise. says: vectorize needs a parameter that is a number, by value or by reference to const
+// A number by reference is passed on, as the function may write to it: none is left to vectorise.
+// says: vectorize needs a parameter that is a number, by value or by reference to const
 #include <dlbridge/pybind11.hpp>
 #include <dlbridge/python/call/vectorize.hpp>
 

@@ -132,7 +132,10 @@ template <class F, class Signature>
 class vectorized;
 template <class F, class Result, class... Parameters>
 class vectorized<F, Result(Parameters...)> {
-  using element = std::decay_t<Result>;
+  using given = std::decay_t<Result>;
+  static_assert(is_element<given> || std::is_void_v<given>,
+                "dlbridge: a function for vectorize returns a number or nothing");
+  using element = std::conditional_t<is_element<given>, given, void>;  // one error is printed
   using result = typename vectorized_result<element>::type;
   using arguments = std::tuple<typename vectorized_parameter<Parameters>::type&...>;
   static constexpr std::size_t count = (0 + ... + std::size_t{is_operand<Parameters>});
@@ -143,8 +146,6 @@ class vectorized<F, Result(Parameters...)> {
   static_assert(!(std::is_rvalue_reference_v<Parameters> || ...),
                 "dlbridge: vectorize calls the function for each element. Take an argument by "
                 "value or by lvalue reference");
-  static_assert(is_element<element> || std::is_void_v<element>,
-                "dlbridge: a function for vectorize returns a number or nothing");
 
  public:
   explicit vectorized(F function) : function_(std::move(function)) {}
