@@ -147,24 +147,28 @@ using elements_of = decltype(detail::list_elements<T>());
 
 namespace detail {
 // How many containers T has within each other; at least 3 if it holds what these headers do not
-// convert, such as a container of numbers, which an author may have bound as a class. A choice,
-// which is an optional or a variant, counts as its alternatives do.
+// convert, also a container of numbers within another one, which an author may have bound as a
+// class. A choice, which is an optional or a variant, counts as its alternatives do.
 template <class T>
 constexpr int find_depth() noexcept;
+template <class T>
+constexpr int find_depth_within() noexcept {
+  int const depth = find_depth<T>();
+  return depth > 0 && !holds_tensor<T> ? 3 : depth;
+}
 template <class... Elements>
-constexpr int find_depth(element_list<Elements...>) noexcept {
+constexpr int find_depth(element_list<Elements...>, [[maybe_unused]] bool within) noexcept {
   int depth = 0;
-  ((depth = find_depth<Elements>() > depth ? find_depth<Elements>() : depth), ...);
+  for (int const each : {0, within ? find_depth_within<Elements>() : find_depth<Elements>()...}) {
+    depth = each > depth ? each : depth;
+  }
   return depth;
 }
 template <class T>
 constexpr int find_depth() noexcept {
-  constexpr element_kind kind = kind_of<T>;
-  constexpr bool is_container_of_tensors = kind >= element_kind::tuple && holds_tensor<T>;
-  return is_container_of_tensors ? 1 + find_depth(elements_of<T>())
-         : kind == element_kind::other || kind >= element_kind::tuple
-             ? 3
-             : find_depth(elements_of<T>());
+  constexpr bool is_container = kind_of<T> >= element_kind::tuple;
+  return (kind_of<T> == element_kind::other ? 3 : 0) + (is_container ? 1 : 0) +
+         find_depth(elements_of<T>(), is_container);
 }
 
 template <class... Alternatives>
