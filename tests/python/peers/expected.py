@@ -299,7 +299,9 @@ EXPECTED: dict[str, Row] = {
             "bfloat16": NO_BFLOAT16,
             "complex64": impossible("has no attribute 'complex64'"),
             "complex128": impossible("has no attribute 'complex128'"),
-            "as_tensor: bool": refused("BufferError: expected an Arrow array of integers or floats"),
+            "as_tensor: bool": refused(
+                "BufferError: expected an Arrow array of integers or floats"
+            ),
             "bool": refused("ArrowTypeError: Bit-packed boolean data type"),
         },
         takes={
