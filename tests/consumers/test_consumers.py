@@ -85,7 +85,7 @@ def test_the_hint_of_a_refusal_is_right(library: str) -> None:
     for text in (*TABLES[library], *TEXTS.get(library, ())):
         x = eval(f"module.{text}", {"module": module})
         with pytest.raises(TypeError) as raised:
-            dlbridge.as_tensor(x)
+            dlbridge.from_dlpack(x)
         has_hint = "Pass numpy.asarray() of it" in str(raised.value)
         assert has_hint == (text in TABLES[library]), text
         if has_hint:
