@@ -26,7 +26,7 @@ DLBRIDGE_API bool is_numpy_number(PyObject* dtype) noexcept {
          optional_attribute(dtype, "isnative");
 }
 
-// Finds a property, but does not call it, as it may raise what nobody asked for.
+// Whether an object has __array_interface__: without a call of a property, which may raise.
 DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool has_array_interface(PyObject* object) noexcept {
   PyObject* const name = names::get().array_interface;
   if (optional_attribute(reinterpret_cast<PyObject*>(Py_TYPE(object)), name)) {
