@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from types import FrameType
 from typing import Any, NoReturn
 
 import dlbridge
@@ -59,15 +61,30 @@ def parser() -> argparse.ArgumentParser:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Handles SIGTERM as Ctrl-C, so that the tools end their child processes."""
+    """Handles SIGTERM as Ctrl-C. A second one of either ends the process at once.
+
+    The child processes end with this one.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    numbers = (signal.SIGINT, signal.SIGTERM)
+
+    def end(number: int, frame: FrameType | None) -> None:
+        os._exit(output.INTERRUPTED)
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        for each in numbers:
+            signal.signal(each, end)
+        raise KeyboardInterrupt
+
+    previous = {each: signal.signal(each, interrupt) for each in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, previous or signal.SIG_DFL)
+        if signal.getsignal(signal.SIGINT) is interrupt:  # else it goes on until the process ends
+            for each, handler in previous.items():
+                signal.signal(each, handler or signal.SIG_DFL)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

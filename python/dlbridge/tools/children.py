@@ -15,18 +15,18 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Callable, Literal, Optional
+
+from dlbridge.tools.clock import Stopwatch
 
 SECONDS = 120.0
 # Environment variables of every child: less output, and one thread.
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "OMP_NUM_THREADS": "1"}
 MOST_NOISE = 20000  # characters of a child's output that are returned
-ORPHANED = 10.0  # seconds beyond its limit after which a call without a parent process ends itself
 
 _PATIENCE = 0.05  # seconds between two looks whether the process still exists, or is cancelled
 _GRACE = 1.0  # seconds that a process may take to end once it cannot answer any more
@@ -48,6 +48,10 @@ class Answer:
     noise: str = field(default="", repr=False)  # the end of the output during the call
 
 
+# Gets the seconds of a call so far, and returns why it must end now; None: it need not.
+Watch = Callable[[float], Optional[str]]
+
+
 class Cancelled(Exception):
     """Worker.cancel(), or the event that it shares with others, ended the call."""
 
@@ -59,6 +63,7 @@ class Worker:
     Its output is in Answer.noise. Processes that it starts end with the child, unless they begin
     a session of their own; they cannot delay an answer. Not thread-safe, except for cancel().
     Several workers may share the event `cancelled`, which cancels the calls of all when it is set.
+    The child inherits the descriptors `files`, by their numbers.
     """
 
     def __init__(
@@ -68,8 +73,9 @@ class Worker:
         environment: Mapping[str, str] | None = None,
         seconds: float = SECONDS,
         cancelled: threading.Event | None = None,
+        files: Sequence[int] = (),
     ) -> None:
-        self.python, self.seconds = python, seconds
+        self.python, self.seconds, self.files = python, seconds, tuple(files)
         self.environment = {**os.environ, **QUIET, **(environment or {})}
         self._child: _Child | None = None
         self._is_cancelled = cancelled or threading.Event()
@@ -95,12 +101,21 @@ class Worker:
         """Ends the call for which another thread waits; this and later ones raise Cancelled."""
         self._is_cancelled.set()
 
-    def call(self, function: str, /, *, within: float | None = None, **keywords: Any) -> Answer:
+    def call(
+        self,
+        function: str,
+        /,
+        *,
+        within: float | None = None,
+        watch: Watch | None = None,
+        **keywords: Any,
+    ) -> Answer:
         """Calls a function in the child process, with a time limit of `within` or self.seconds.
 
-        The limit covers the start of the process and all that the function does.
+        The limit covers the start of the process and all that the function does, but no time in
+        which the process waits for a processor. `watch` may end the call earlier.
         """
-        return self._ask({"function": function, "keywords": keywords}, within)
+        return self._ask({"function": function, "keywords": keywords}, within, watch)
 
     def finish(self, *, within: float | None = None) -> Answer:
         """Lets the child process end as Python ends, with its exit handlers and those of C.
@@ -112,14 +127,14 @@ class Worker:
         succeeded = answer.outcome == "crashed" and answer.message == how_it_ended(0)
         return replace(answer, outcome="returned", message="") if succeeded else answer
 
-    def _ask(self, request: dict[str, Any], within: float | None) -> Answer:
+    def _ask(
+        self, request: dict[str, Any], within: float | None, watch: Watch | None = None
+    ) -> Answer:
         seconds = self.seconds if within is None else within
-        request = {**request, "seconds": seconds + ORPHANED}
-        deadline = time.monotonic() + seconds
         if self._child is None:
-            self._child = _Child(self.python, self.environment)
+            self._child = _Child(self.python, self.environment, self.files)
         try:
-            line = self._child.ask(json.dumps(request), deadline, self._is_cancelled)
+            line = self._child.ask(json.dumps(request), seconds, self._is_cancelled, watch)
         except _NoAnswer as reason:
             outcome = reason.outcome
             message = reason.message or f"no answer within {seconds:g} s"
@@ -149,24 +164,27 @@ class _Child:
     Nothing here waits for the end of a pipe: a process that the function forked holds it open.
     """
 
-    def __init__(self, python: str, environment: Mapping[str, str]) -> None:
-        self._answers, answers = _pipe()
-        program = f"from dlbridge.tools.children import serve; serve({answers})"
+    def __init__(self, python: str, environment: Mapping[str, str], files: tuple[int, ...]) -> None:
+        self._answers, answers = pipe()
+        parent, self._alive = pipe()  # nothing is written to it; it closes with this process
+        program = f"from dlbridge.tools.children import serve; serve({answers}, {parent})"
         try:
             self._process = subprocess.Popen(
                 [python, "-X", "faulthandler", "-c", program],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                pass_fds=(answers,),
+                pass_fds=(answers, parent, *files),
                 start_new_session=True,
                 env=environment,
             )
         except BaseException:
             os.close(self._answers)
+            os.close(self._alive)
             raise
         finally:
             os.close(answers)
+            os.close(parent)
         assert self._process.stdin is not None and self._process.stdout is not None
         self._requests, self._output = self._process.stdin, self._process.stdout
         self._kept = bytearray()  # the end of the output
@@ -174,8 +192,11 @@ class _Child:
         for end in (self._answers, self._output.fileno()):
             os.set_blocking(end, False)
 
-    def ask(self, request: str, deadline: float, is_cancelled: threading.Event) -> str:
+    def ask(
+        self, request: str, seconds: float, is_cancelled: threading.Event, watch: Watch | None
+    ) -> str:
         """Sends a request and returns the line of its answer. Raises _NoAnswer and Cancelled."""
+        stopwatch = Stopwatch(self._process.pid)
         if self._was_asked:  # what came before the first request is the output of the start
             self.noise()
             self._kept.clear()
@@ -191,11 +212,14 @@ class _Child:
             while not line.endswith(b"\n"):
                 if is_cancelled.is_set():
                     raise Cancelled
-                left = deadline - time.monotonic()
+                spent = stopwatch.seconds()
+                left = seconds - spent
                 if left <= 0 and closed:
                     raise _NoAnswer("crashed", "the function closed the pipe of its answer")
                 if left <= 0:
                     raise _NoAnswer("hung")
+                if watch is not None and (why := watch(spent)) is not None:
+                    raise _NoAnswer("hung", why)
                 status = self._process.poll()  # before reading: it may answer and end
                 for key, _ in selector.select(0 if status is not None else min(left, _PATIENCE)):
                     chunk = _read(key.fd)
@@ -204,7 +228,7 @@ class _Child:
                     if key.fd != self._answers:
                         self._keep(chunk)
                     elif chunk == b"":
-                        closed, deadline = True, min(deadline, time.monotonic() + _GRACE)
+                        closed, seconds = True, min(seconds, stopwatch.seconds() + _GRACE)
                     elif chunk is not None:
                         line += chunk
                         status = None  # there may be more
@@ -238,10 +262,11 @@ class _Child:
             with contextlib.suppress(OSError):  # buffered data is discarded
                 stream.close()
         os.close(self._answers)
+        os.close(self._alive)
         return noise
 
 
-def _pipe() -> tuple[int, int]:
+def pipe() -> tuple[int, int]:
     """Creates a pipe. Its ends are above 2: the child replaces the standard descriptors."""
     import fcntl  # missing on Windows
 
@@ -306,13 +331,15 @@ def find(name: str) -> Any:
     return reduce(getattr, parts, importlib.import_module(module))
 
 
-def serve(answers: int) -> None:
+def serve(answers: int, parent: int) -> None:
     """Runs calls from standard input, and writes a line to `answers` for each.
 
-    Returns when standard input ends, or has a request without a function.
+    Returns when standard input ends, or has a request without a function. The process and those of
+    its group end as soon as the other end of the pipe `parent` is closed.
     """
-    requests = os.dup(0)  # as `answers` from here on, not inherited by programs that are started
+    requests = os.dup(0)  # as the others from here on, not inherited by programs that are started
     os.set_inheritable(answers, False)
+    end_with(parent)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     me = os.getpid()
@@ -321,18 +348,29 @@ def serve(answers: int) -> None:
         with os.fdopen(requests) as lines:
             for line in lines:
                 request = json.loads(line)
-                # In case the parent process is killed meanwhile.
-                signal.setitimer(signal.ITIMER_REAL, request["seconds"])
                 if request["function"] is None:
                     return
                 answer = _answer(request)
-                signal.setitimer(signal.ITIMER_REAL, 0)
                 if os.getpid() != me:  # a copy that the function forked: only the original answers
                     os._exit(0)
                 with os.fdopen(answers, "w", closefd=False) as stream:
                     stream.write(answer + "\n")
     except OSError as error:
         sys.exit(f"the function closed the pipe of its requests or of its answer: {error}")
+
+
+def end_with(parent: int) -> None:
+    """Lets the system end this group of processes with the one that holds the pipe's other end.
+
+    A thread that waits for that would not run while a library hangs and holds the GIL.
+    """
+    import fcntl  # missing on Windows
+
+    os.set_inheritable(parent, False)
+    fcntl.fcntl(parent, fcntl.F_SETOWN, -os.getpgrp())
+    if hasattr(fcntl, "F_SETSIG"):  # Linux
+        fcntl.fcntl(parent, fcntl.F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(parent, fcntl.F_SETFL, fcntl.fcntl(parent, fcntl.F_GETFL) | os.O_ASYNC)
 
 
 def _end_copy(original: int) -> None:

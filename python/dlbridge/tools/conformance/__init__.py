@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dlbridge.tools import children, output
 from dlbridge.tools.conformance import waivers
-from dlbridge.tools.conformance.engine import Examination, Interrupted, examine
+from dlbridge.tools.conformance.engine import LIMIT, Examination, Interrupted, examine
 from dlbridge.tools.conformance.helpers import device_memory
 from dlbridge.tools.conformance.lane import SECONDS
 from dlbridge.tools.conformance.results import Report, Result
@@ -68,6 +68,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"(default: {SECONDS:g} and {children.SECONDS:g})",
     )
     parser.add_argument(
+        "--limit",
+        metavar="SECONDS",
+        type=seconds,
+        help=f"the time after which no further rule is examined (default: {LIMIT:g}); the others "
+        "are skipped",
+    )
+    parser.add_argument(
         "-v",
         "--verbose",
         action="store_true",
@@ -85,6 +92,11 @@ def _add_arguments_for_ci(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=Path,
         help="violations that do not count, with their reasons: *.json or *.toml",
+    )
+    group.add_argument(
+        "--strict",
+        action="store_true",
+        help="the exit status is 1 also where a recommendation is violated",
     )
     group.add_argument("--junit", metavar="FILE", type=Path, help="also save JUnit XML")
     group.add_argument(
@@ -130,8 +142,8 @@ def _print_rules(options: argparse.Namespace) -> int:
 
 # The options that have no effect on the table of rules.
 _OF_AN_EXAMINATION = (
-    *("target", "consumer", "device", "only", "standard", "timeout", "verbose"),
-    *("waivers", "junit", "badge", "annotations"),
+    *("target", "consumer", "device", "only", "standard", "timeout", "limit", "verbose"),
+    *("strict", "waivers", "junit", "badge", "annotations"),
 )
 
 
@@ -149,6 +161,8 @@ def _examine(options: argparse.Namespace) -> Report:
             standard=options.standard,
             only=options.only,
             seconds=options.timeout,
+            limit=LIMIT if options.limit is None else options.limit,
+            strict=options.strict,
             waivers=[] if options.waivers is None else waivers.read(options.waivers, RULES),
             progress=show_progress if sys.stderr.isatty() else None,
         )

@@ -6,7 +6,9 @@ from __future__ import annotations
 import gc
 from typing import Any
 
+from dlbridge.tools.conformance import journal, triage
 from dlbridge.tools.conformance.helpers import device_memory
+from dlbridge.tools.conformance.helpers.consumption import select_dtype
 from dlbridge.tools.conformance.helpers.exports import exports_nothing, first_array
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.probes import in_order
@@ -20,8 +22,15 @@ NO_ARRAY = (
 )
 
 
-def open_target(name: str, consumer: str | None, device: str) -> dict[str, Any]:
-    """Imports the target and creates one object. `why` holds the reason where that fails."""
+def open_target(
+    name: str, consumer: str | None, device: str, file: int | None = None
+) -> dict[str, Any]:
+    """Imports the target and creates one object. `why` holds the reason where that fails.
+
+    `file` is the descriptor of the journal.
+    """
+    if file is not None:
+        journal.open_file(file)
     try:
         device_memory.select(device)
         target = find(name, consumer, device)
@@ -47,14 +56,30 @@ def open_target(name: str, consumer: str | None, device: str) -> dict[str, Any]:
     }
 
 
-def run_probe(name: str, consumer: str | None, device: str, probe: str) -> dict[str, Any]:
-    """Runs one probe and returns its outcome. A probe may crash this process.
+def make_calls(name: str, consumer: str | None, device: str, endings: list[dict[str, Any]]) -> None:
+    """Makes each kind of call that the `endings` do not exclude."""
+    journal.exclude(endings)
+    target = find(name, consumer, device)
+    select_dtype(target)
+    triage.make_calls(target)
+    gc.collect()
 
-    `is_damaged`: the device fails every further call, so that no other probe can run here.
+
+def run_probe(
+    name: str, consumer: str | None, device: str, probe: str, endings: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Runs one probe without the calls of the `endings`, and returns its outcome.
+
+    A probe may crash this process. `is_damaged`: the device fails every further call, so that no
+    other probe can run here.
     """
     result: dict[str, Any]
+    journal.exclude(endings)
+    journal.subject = ""
     try:
-        note = PROBES[probe].function(find(name, consumer, device))
+        target = find(name, consumer, device)
+        select_dtype(target)
+        note = PROBES[probe].function(target)
         result = {"outcome": "pass", "got": note or ""}
     except Skip as reason:
         result = {"outcome": "skip", "got": str(reason)}

@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Callable
 
+from dlbridge.tools.conformance.attribution import rule_of
+from dlbridge.tools.conformance.journal import EVERY_REQUEST, Ending
 from dlbridge.tools.conformance.lane import Lane
 from dlbridge.tools.conformance.probes import in_order
 from dlbridge.tools.conformance.registry import Probe
@@ -21,6 +23,7 @@ from dlbridge.tools.conformance.results import (
     Outcome,
     Report,
     Result,
+    presentable,
 )
 from dlbridge.tools.conformance.rules import (
     RULES,
@@ -36,11 +39,15 @@ WORTHWHILE = 10  # probes: fewer in a lane take less time than opening the targe
 # One violation may crash every probe: a capsule with the name of the other struct.
 OF_STRUCTS = "P-04"
 PROBABLE_CAUSE = "a struct that is not that of the capsule's name is probably the cause"
-# Rules whose checks also use strides, by the rule for strides, which may be what breaks them.
-OF_STRIDES = {
+# Rules whose checks also depend on another one, which may be what breaks them.
+POSSIBLE_CAUSES = {
     "C-10": {"C-07", "C-09", "C-12", "C-15", "C-30"},
-    "P-38": {"P-24", "P-32", "X-07"},
+    "C-12": {"C-08", "C-09", "C-10", "C-36"},
+    "P-38": {"P-24", "P-32", "X-07", "C-30"},
 }
+LIMIT = 900.0  # seconds for all probes
+LATE = "not examined: the run has taken longer than {:g} s"
+NO_PART = "this is no part of DLPack, and the checks leave it out"
 POSSIBLE_CAUSE = "it may be the cause, so repair it first"
 NOT_RUN = {"outcome": "skip", "got": "interrupted"}
 
@@ -64,6 +71,8 @@ def examine(
     standard: str | None = None,
     only: Collection[str] | str | None = None,
     seconds: float | None = None,
+    limit: float = LIMIT,
+    strict: bool = False,
     waivers: Collection[Waiver] = (),
     progress: Progress | None = None,
 ) -> Report:
@@ -74,6 +83,8 @@ def examine(
     `standard` is the version of the array API that counts; None is the one that the library claims.
     `only` is a rule, or several: "P-01", ["P-01", "C-02"].
     `seconds` limits each probe and the opening; None is lane.SECONDS and children.SECONDS.
+    `limit` are the seconds after which no further probe begins; their rules are skipped.
+    With `strict` a violation of a recommendation fails, too.
     `progress` may be called on other threads, one call at a time.
     Raises CannotExamine when there is nothing to examine: no such module, or a factory that raises.
     Raises Interrupted, a KeyboardInterrupt, on Ctrl-C.
@@ -87,7 +98,13 @@ def examine(
     probes = [probe for probe in in_order() if probe.rule in rules]
     try:
         examination = Examination(
-            target, consumer=consumer, device=device, standard=standard, seconds=seconds
+            target,
+            consumer=consumer,
+            device=device,
+            standard=standard,
+            seconds=seconds,
+            limit=limit,
+            strict=strict,
         )
     except KeyboardInterrupt:
         skipped = [_result(RULES[rule], [NOT_RUN], standard) for rule in rules]
@@ -104,6 +121,7 @@ def examine(
             versions=examination.versions,
             results=apply_waivers([examination.result(rule) for rule in rules], waivers),
             complete=complete,
+            remarks=examination.remarks(),
         )
     if not complete:
         raise Interrupted(report)
@@ -129,17 +147,22 @@ class Examination:
         device: str = "cpu",
         standard: str | None = None,
         seconds: float | None = None,
+        limit: float = LIMIT,
+        strict: bool = False,
     ) -> None:
         lanes = [Lane(target, consumer=consumer, device=device, seconds=seconds) for _ in range(2)]
         self._first, self._second = lanes
-        self._device = device
+        self._device, self._limit, self._strict = device, limit, strict
+        self._begin = time.monotonic()
         self._outcomes: dict[str, dict[str, Any]] = {}  # by the name of the probe
         self._times: dict[str, float] = {}
         try:
             answer = self._first.open()
+            self._first.make_calls()
         except BaseException:
             self.close()
             raise
+        self._known = len(self._first.endings)
         self.consumer: str | None = answer["consumer"]
         self.standard: str | None = standard or answer["standard"]
         self.versions: dict[str, str | None] = {**_python(), **answer["versions"]}
@@ -191,6 +214,8 @@ class Examination:
             self._second.open()
         except CannotExamine:  # such as a driver that serves one process at a time
             return probes
+        for ending in self._first.endings[: self._known]:
+            self._second.exclude(ending)
         self._run_share(self._second, probes, shown)
         return []
 
@@ -201,15 +226,21 @@ class Examination:
 
     def _run(self, lane: Lane, probe: Probe) -> None:
         begin = time.monotonic()
-        self._outcomes[probe.name] = lane.run(probe)
+        is_late = begin - self._begin > self._limit
+        late = {"outcome": "skip", "got": LATE.format(self._limit)}
+        self._outcomes[probe.name] = late if is_late else lane.run(probe)
         self._times[probe.name] = time.monotonic() - begin
 
     def result(self, rule: str) -> Result:
         """Returns the outcome of a rule from the probes that have run, whatever their lane."""
         names = [each.name for each in in_order() if each.rule == rule]
         outcomes = [self._outcomes[name] for name in names if name in self._outcomes]
+        for ending in self._endings():
+            if rule_of(ending.call) == rule:
+                outcomes.append({"outcome": "crash", "got": str(ending)})
         seconds = sum(self._times.get(name, 0.0) for name in names)
         result = _result(RULES[rule], outcomes, self.standard, seconds)
+        result = replace(result, strict=self._strict)
         if result.outcome == "crash" and rule != OF_STRUCTS and self._is_broken(OF_STRUCTS):
             return replace(
                 result,
@@ -218,12 +249,22 @@ class Examination:
             )
         causes = [
             cause
-            for cause, rules in OF_STRIDES.items()
+            for cause, rules in POSSIBLE_CAUSES.items()
             if result.outcome in VIOLATIONS and rule in rules and self._is_broken(cause)
         ]
         for cause in causes:
             result = replace(result, got=f"{cause} is broken: {POSSIBLE_CAUSE}; {result.got}")
         return replace(result, causes=tuple(causes))
+
+    def _endings(self) -> list[Ending]:
+        """Returns the calls that ended a process of either lane, each once."""
+        found = {each.call: each for lane in (self._second, self._first) for each in lane.endings}
+        return [each for each in found.values() if each.call.text != EVERY_REQUEST]
+
+    def remarks(self) -> list[str]:
+        """Returns what ended the process and is no part of DLPack; the checks leave it out."""
+        ended = [each for each in self._endings() if rule_of(each.call) is None]
+        return [presentable(f"{each}; {NO_PART}") for each in ended]
 
     def _is_broken(self, rule: str) -> bool:
         names = [each.name for each in in_order() if each.rule == rule]

@@ -7,9 +7,12 @@ import contextlib
 import os
 import sys
 import time
+from collections import Counter
 from typing import Any
 
 from dlbridge.tools import children
+from dlbridge.tools.conformance.attribution import stands_for_all
+from dlbridge.tools.conformance.journal import Call, Ending, Journal
 from dlbridge.tools.conformance.registry import Probe
 from dlbridge.tools.conformance.results import presentable
 from dlbridge.tools.conformance.target import CannotExamine
@@ -18,6 +21,10 @@ SECONDS = 60.0  # for one probe; opening the target, which imports it, may take 
 CHILD = "dlbridge.tools.conformance.child"
 # Hostile probes may open the target again, in processes of their own: up to so many times.
 OPENED_AGAIN = 2
+# Seconds for one call into the library; a process that makes none for so long is stuck as well.
+CALL = 20.0
+MOST_ENDINGS = 16  # of processes, until one probe, or all first calls, are given up
+INCONCLUSIVE = "inconclusive: {}, while the check went on"
 DAMAGED = "the device then fails every further call of the process"
 
 
@@ -31,7 +38,13 @@ class Lane:
         self, name: str, *, consumer: str | None, device: str, seconds: float | None
     ) -> None:
         paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
-        self._worker = children.Worker(environment={"PYTHONPATH": paths})
+        self._journal = Journal()
+        self._worker = children.Worker(
+            environment={"PYTHONPATH": paths}, files=[self._journal.fileno()]
+        )
+        self.endings: list[Ending] = []  # calls that probes leave out
+        self._ended: Counter[Call] = Counter()  # how often calls have ended the process
+        self._last, self._is_stuck = (0, 0.0), False
         self._seconds = SECONDS if seconds is None else seconds
         self._to_open = children.SECONDS if seconds is None else seconds
         self._keywords: dict[str, Any] = {"name": name, "consumer": consumer, "device": device}
@@ -51,7 +64,12 @@ class Lane:
     def open(self) -> dict[str, Any]:
         """Opens the target and returns what child.open_target() returns. Raises CannotExamine."""
         begin = time.monotonic()
-        answer = self._worker.call(f"{CHILD}:open_target", within=self._to_open, **self._keywords)
+        answer = self._worker.call(
+            f"{CHILD}:open_target",
+            within=self._to_open,
+            file=self._journal.fileno(),
+            **self._keywords,
+        )
         reason = answer.value["why"] if answer.outcome == "returned" else _how(answer)
         if reason is not None:
             raise CannotExamine(f"{self._keywords['name']}: {reason}")
@@ -59,18 +77,49 @@ class Lane:
         self._is_open = self._is_untouched = True
         return answer.value  # type: ignore[no-any-return]
 
+    def make_calls(self) -> None:
+        """Makes each kind of call once, and excludes those that end the process."""
+        for _ in range(MOST_ENDINGS):
+            answer = self._call("make_calls", self._to_open)
+            if answer.outcome == "returned":
+                return
+            ending = self._ending(answer)
+            self.close()
+            if ending is None:  # it raised, or ended between two calls
+                return
+            self.exclude(ending)
+            if every := stands_for_all(tuple(self.endings)):
+                self.exclude(every)
+
+    def exclude(self, ending: Ending) -> None:
+        """Lets probes leave out a call from now on."""
+        self.endings.append(ending)
+
     def run(self, probe: Probe) -> dict[str, Any]:
         """Returns the outcome of a probe, and ends a process that it may have damaged.
 
         It may also have damaged the device, which then fails every further call of that process.
+        A call that ends the process for one kind of array is excluded, and the probe runs again.
         """
         try:
             if self._lost is not None:
                 raise self._lost
-            return self._run(probe)
+            for _ in range(MOST_ENDINGS):
+                result = self._run(probe)
+                ending = result.pop("ending", None)
+                if ending is None or not self._is_to_exclude(ending):
+                    break
+                self.exclude(ending)
+            return result
         except CannotExamine as reason:
             self._lost = reason
             return {"outcome": "skip", "got": f"the target cannot be opened again: {reason}"}
+
+    def _is_to_exclude(self, ending: Ending) -> bool:
+        """Whether probes do without a call: it is of one array, or has ended processes before."""
+        self._ended[ending.call] += 1
+        is_of_one = bool(ending.call.subject) or ending.call.kind == "view"
+        return is_of_one or self._ended[ending.call] > 1
 
     def _run(self, probe: Probe) -> dict[str, Any]:
         was_new = not self._is_open or self._is_untouched
@@ -84,26 +133,54 @@ class Lane:
         return result
 
     def _outcome(self, probe: Probe) -> dict[str, Any]:
-        """Returns what child.run_probe() returns, or that the process crashed."""
-        answer = self._call(probe)
+        """Returns what child.run_probe() returns, or that the process crashed, or never ended."""
+        answer = self._call("run_probe", self._seconds, probe)
         if answer.outcome == "returned":
             result: dict[str, Any] = answer.value
+        elif answer.outcome == "hung" and not self._is_stuck:
+            result = {"outcome": "skip", "got": INCONCLUSIVE.format(answer.message)}
+            result["is_damaged"] = False
+            self.close()
         else:
-            got = f"the process {_how(answer)}"
+            ending = self._ending(answer)
+            got = f"the process {_how(answer)}" if ending is None else str(ending)
             result = {"outcome": "crash", "got": got, "is_damaged": False, "end": answer.outcome}
+            result["ending"] = ending
         may_be_damaged = probe.hostile and result["outcome"] == "fail"
         if result["outcome"] == "crash" or result["is_damaged"] or may_be_damaged:
             self.close()
         return result
 
-    def _call(self, probe: Probe) -> children.Answer:
+    def _call(self, function: str, seconds: float, probe: Probe | None = None) -> children.Answer:
         if not self._is_open:
             self.open()
         self._is_untouched = False
-        more = OPENED_AGAIN * self._opening if probe.hostile else 0.0
+        more = OPENED_AGAIN * self._opening if probe is not None and probe.hostile else 0.0
+        keywords = {} if probe is None else {"probe": probe.name}
+        self._journal.clear()
+        self._last, self._is_stuck = (0, 0.0), False
         return self._worker.call(
-            f"{CHILD}:run_probe", within=self._seconds + more, probe=probe.name, **self._keywords
+            f"{CHILD}:{function}",
+            within=seconds + more,
+            watch=self._watch,
+            endings=[each.as_json() for each in self.endings],
+            **self._keywords,
+            **keywords,
         )
+
+    def _watch(self, seconds: float) -> str | None:
+        """Ends a process that has begun no call for too long: a limit for each call."""
+        count, _ = self._journal.read()
+        if count != self._last[0]:
+            self._last = count, seconds
+        limit = min(CALL, self._seconds)
+        self._is_stuck = seconds - self._last[1] > limit
+        return f"no answer within {limit:g} s" if self._is_stuck else None
+
+    def _ending(self, answer: children.Answer) -> Ending | None:
+        """Returns the call that ended the process, where it was in one."""
+        _, call = self._journal.read()
+        return None if call is None else Ending(call, f"the process {_how(answer)}")
 
 
 def _is_doubtful(result: dict[str, Any]) -> bool:

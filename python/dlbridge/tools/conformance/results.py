@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -44,6 +45,7 @@ class Result:
     seconds: float = 0.0  # that its probes took
     waiver: Applied | None = None
     causes: tuple[str, ...] = ()  # broken rules that may be the cause of the violation
+    strict: bool = False  # whether a violated recommendation fails
 
     @property
     def fails(self) -> bool:
@@ -51,7 +53,8 @@ class Result:
         state = self.waiver and self.waiver.state
         if self.waiver and state == "unexpected pass":
             return self.waiver.strict
-        return self.outcome in ("crash", "fail") and state != "waived"
+        failing = ("crash", "fail", "warn") if self.strict else ("crash", "fail")
+        return self.outcome in failing and state != "waived"
 
     @property
     def is_waived(self) -> bool:
@@ -68,6 +71,7 @@ class Report:
     versions: dict[str, str | None]
     results: list[Result]
     complete: bool = True  # False after Ctrl-C: rules that did not run are skipped
+    remarks: Sequence[str] = ()  # on calls that end the process and are no part of DLPack
 
     @property
     def counts(self) -> dict[str, int]:
@@ -108,6 +112,7 @@ class Report:
             "versions": self.versions,
             "results": [asdict(result) for result in self.results],
             "counts": self.counts,
+            "remarks": list(self.remarks),
         }
 
 

@@ -6,17 +6,18 @@ from __future__ import annotations
 import contextlib
 import copy
 import itertools
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from dlbridge.tools import abi, devices, dtypes, elements
+from dlbridge.tools import abi, clock, devices, dtypes, elements
+from dlbridge.tools.conformance import journal
 from dlbridge.tools.conformance.helpers.exports import (
     NEWEST,
     Keywords,
     best,
     call_text,
+    free,
     has_dlpack,
     make,
     obtain,
@@ -151,6 +152,12 @@ def views_of(target: Target, rank: int) -> dict[str, tuple[Change, Change]]:
     return generic
 
 
+def view_of(x: Any, name: str, change: Change, what: str = "") -> Any:
+    """Creates a view of an array, `what` names the array. Raises Excluded, and what x raises."""
+    with journal.entry(journal.Call("view", name, subject=what)):
+        return change(x)
+
+
 def _first_that_works(one: Change, other: Change) -> Change:
     def change(x: Any) -> Any:
         try:
@@ -210,16 +217,22 @@ def _new(target: Target, **arguments: Any) -> Array | None:
     if x is None:
         return None
     named = {**USUAL, **arguments}
+    journal.subject = _text_of(target, named, named["shape"])
     shape = named["shape"] if "shape" in target.accepts else None
     dtype = named["dtype"] if "dtype" in target.accepts else None
     grid = _base(target, x, shape, dtype)
     readonly = bool(named["readonly"]) and "readonly" in target.accepts
+    what = _text_of(target, named, grid.shape if grid else None)
+    return Array(what, x, grid, dtype=dtype, readonly=readonly)
+
+
+def _text_of(target: Target, named: dict[str, Any], shape: tuple[int, ...] | None) -> str:
     parts = [
-        *(["read-only"] if readonly else []),
-        *([dtype] if dtype else []),
-        str(grid.shape) if grid else "the array",
+        *(["read-only"] if named["readonly"] and "readonly" in target.accepts else []),
+        *([named["dtype"]] if "dtype" in target.accepts else []),
+        "the array" if shape is None else str(shape),
     ]
-    return Array(" ".join(parts), x, grid, dtype=dtype, readonly=readonly)
+    return " ".join(parts)
 
 
 def arrays(target: Target) -> Iterator[Array]:
@@ -228,11 +241,21 @@ def arrays(target: Target) -> Iterator[Array]:
     Leaves out what comes after LONGEST, of a library whose every export is slow. Raises Skip where
     nothing that it creates has __dlpack__.
     """
-    begin = time.monotonic()
-    for array in _every_array(target):
+    begin = clock.now()
+    for array in _named(_every_array(target)):
         yield array
-        if time.monotonic() - begin > LONGEST:
+        if clock.now() - begin > LONGEST:
             return
+
+
+def _named(found: Iterator[Array]) -> Iterator[Array]:
+    """Names each array in the journal while it is examined."""
+    try:
+        for array in found:
+            journal.subject = array.what
+            yield array
+    finally:
+        journal.subject = ""
 
 
 def _every_array(target: Target) -> Iterator[Array]:
@@ -281,6 +304,10 @@ def _viewed(target: Target) -> list[dict[str, Any]]:
 
 def large_arrays(target: Target) -> Iterator[Array]:
     """Yields large arrays, and some views of them."""
+    yield from _named(_every_large_array(target))
+
+
+def _every_large_array(target: Target) -> Iterator[Array]:
     for shape in LARGE if "shape" in target.accepts else ():
         array = _new(target, shape=shape)
         if array is not None:
@@ -297,8 +324,8 @@ def _views(base: Array, views: dict[str, tuple[Change, Change]]) -> Iterator[Arr
         return
     for name, (change, of_grid) in views.items():
         try:
-            x, grid = change(base.x), of_grid(base.grid)
-        except Exception:  # it has no such view, or is too small for it
+            x, grid = view_of(base.x, name, change, base.what), of_grid(base.grid)
+        except (Skip, Exception):  # it has no such view, or is too small for it
             continue
         if has_dlpack(x):
             yield Array(
@@ -350,7 +377,7 @@ def _with_a_past(target: Target) -> Iterator[Array]:
                 continue
         else:
             if consumed:
-                abi.take(item.capsule).free()
+                free(abi.take(item.capsule))
                 past += ", freed,"
             del item
         yield Array(f"{array.what} after {past}", array.x, array.grid, dtype=array.dtype)
@@ -374,8 +401,9 @@ def _written(target: Target) -> Array | None:
         if overlap(contents, best(make(target)).contents):
             return None
         value = _other_value(array.x[index])
-        array.x[index] = value
-        assert array.x[index] == value
+        with journal.entry(journal.Call("view", f"x[{index}] = {value}")):
+            array.x[index] = value
+            assert array.x[index] == value
     except (Skip, Exception):
         return None
     reading = reading_of(array.x, array.grid.shape, contents.dtype[0])
@@ -394,10 +422,12 @@ def another_element(x: Any, index: tuple[int, ...]) -> Iterator[None]:
     Raises Skip where the array does not let it be changed.
     """
     try:
-        before = copy.deepcopy(x[index])  # some libraries return a view
+        with journal.entry(journal.Call("view", f"copy.deepcopy(x[{index}])")):
+            before = copy.deepcopy(x[index])  # some libraries return a view
         value = _other_value(before)
-        x[index] = value
-        was_written = bool(x[index] == value)
+        with journal.entry(journal.Call("view", f"x[{index}] = {value}")):
+            x[index] = value
+            was_written = bool(x[index] == value)
     except Exception as error:
         raise Skip(f"an element cannot be written: {name_error(error)}") from None
     try:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import inspect
+import os
 import sys
 import time
 from collections import deque
@@ -15,8 +16,15 @@ from functools import partial
 from typing import Any
 
 from dlbridge.tools import abi
-from dlbridge.tools.conformance.helpers import device_memory
-from dlbridge.tools.conformance.helpers.producers import LegacyProducer, OldProducer, Producer
+from dlbridge.tools.clock import Stopwatch
+from dlbridge.tools.conformance import journal
+from dlbridge.tools.conformance.helpers import device_memory, samples
+from dlbridge.tools.conformance.helpers.producers import (
+    PLAIN,
+    LegacyProducer,
+    OldProducer,
+    Producer,
+)
 from dlbridge.tools.conformance.outcomes import Broken, Skip, library_code, name_error
 from dlbridge.tools.conformance.target import NO_CONSUMER, Target, consumers
 
@@ -49,7 +57,7 @@ class ConsumerCall:
         argument = producer.__dlpack__() if self._gets_capsule else producer
         consume = function_with_keywords(target) if keywords else target.consume
         try:
-            with library_code():
+            with journal.entry(_call_of(producer, keywords)), library_code():
                 self.result = consume(argument, **keywords)
         except Exception as error:
             # Also SystemError: a deleter that is called while an exception is pending is Python
@@ -70,10 +78,25 @@ class ConsumerCall:
 
     def release(self) -> int:
         """Drops the result and the capsules, and returns the number of deleter calls."""
-        self.result = self.refusal = None
+        if journal.excluding(END) is not None:
+            _kept.append(self.result)
+        with journal.entry(END):
+            self.result = self.refusal = None
         self.producer.capsules.clear()
         wait_until(lambda: self.producer.deleter_calls >= owed(self.producer))
         return self.producer.deleter_calls
+
+
+END = journal.Call("free", "the end of a result")
+_kept: list[Any] = []  # results whose end would be that of the process
+
+
+def _call_of(producer: Producer, keywords: dict[str, Any]) -> journal.Call:
+    own = {name: it for name, it in producer.fields.items() if it != PLAIN.get(name, abi.CPU)}
+    words = tuple(f"{name}={value!r}" for name, value in keywords.items())
+    named = spelled(own)
+    tensor = f"{type(producer).__name__}({named})"
+    return journal.Call("import", f"from_dlpack({', '.join([tensor, *words])})", words)
 
 
 def _nothing(target: Target) -> BaseException:
@@ -102,12 +125,12 @@ def wait_until(holds: Callable[[], bool]) -> bool:
 
     At last it imports 100 tensors more: a library may let so many wait.
     """
-    deadline = time.monotonic() + (LEAST_PATIENCE if _waited_in_vain else PATIENCE)
+    stopwatch, patience = Stopwatch(os.getpid()), LEAST_PATIENCE if _waited_in_vain else PATIENCE
     while not holds():
         gc.collect()
         if not holds():
             time.sleep(0.01)
-        if time.monotonic() > deadline:
+        if stopwatch.seconds() > patience:
             _waited_in_vain.append(True)
             for _ in range(100 * len(consumers)):
                 if not holds():
@@ -176,6 +199,31 @@ def negotiates(target: Target) -> None:
         raise Skip("it takes capsules, and calls no producer")
 
 
+# The dtype of plain tensors: the first that the consumer takes.
+DTYPES = (samples.FLOAT32, *(each for each in samples.READABLE if each != samples.FLOAT32))
+_selected: set[Target] = set()
+
+
+def select_dtype(target: Target) -> None:
+    """Sets the dtype of plain tensors, for consumers of images, say, that take bytes only."""
+    if target in _selected or target.function is None:
+        return
+    _selected.add(target)
+    for dtype in DTYPES:
+        PLAIN["dtype"] = dtype
+        if _takes_plain(target):
+            return
+    PLAIN["dtype"] = samples.FLOAT32
+
+
+def _takes_plain(target: Target) -> bool:
+    for kind in (Producer, OldProducer, LegacyProducer):
+        with contextlib.suppress(Skip, Broken):
+            if ConsumerCall(target, kind()).refusal is None:
+                return True
+    return False
+
+
 # The structs that a consumer accepts -----------------------------------------------------------
 
 
@@ -216,18 +264,27 @@ def asks_for_versioned(target: Target) -> bool:
 def _versioned(target: Target) -> type[Producer] | str:
     if takes_capsules(target):
         return "it takes legacy capsules only"
-    call = import_tensor(target)
+    try:
+        call = import_tensor(target)
+    except journal.Excluded as why:
+        return str(why)
     if not any(tensor.name == "dltensor_versioned" for tensor in call.producer.tensors):
         return "it asks for legacy capsules only"
     return Producer if call.refusal is None else f"refused: {call.error_text}"
 
 
 def _legacy(target: Target) -> type[Producer] | str:
+    why = ""
     for kind in (OldProducer, LegacyProducer):
-        call = ConsumerCall(target, kind())
+        try:
+            call = ConsumerCall(target, kind())
+        except journal.Excluded as excluded:
+            why = str(excluded)
+            continue
         if call.refusal is None:
             return kind
-    return f"refused: {call.error_text}"
+        why = f"refused: {call.error_text}"
+    return why
 
 
 def kinds(target: Target) -> list[str]:

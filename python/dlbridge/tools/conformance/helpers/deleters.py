@@ -16,8 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dlbridge.tools import abi
-from dlbridge.tools.conformance.helpers.exports import every_kind, make
+from dlbridge.tools import abi, children
+from dlbridge.tools.clock import Stopwatch
+from dlbridge.tools.conformance import journal
+from dlbridge.tools.conformance.helpers.exports import every_kind, free, make
 from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.target import Target, find
 
@@ -117,7 +119,7 @@ def call_without_gil(tensor: abi.OwnedTensor) -> None:
     except AttributeError:
         status = 1
     if status:
-        tensor.free()
+        free(tensor)
         return
     soon = _TimerSpec(first_ns=int(OBSERVED * 1e9 / 4))
     libc.timer_settime(timer, 0, C.byref(soon), None)
@@ -173,21 +175,26 @@ def end_of_process(target: Target, *, registers: bool) -> End:
         reached, output = Path(folder) / "reached", Path(folder) / "output"
         opened = f"{target.name!r}, {target.consumer!r}, {target.device!r}"
         call = f"{function}({opened}, {registers}, {str(reached)!r})"
-        program = f"from {__name__} import {function}; {call}"
+        parent, alive = children.pipe()
+        own = f"from {children.__name__} import end_with; end_with({parent})"
+        program = f"{own}; from {__name__} import {function}; {call}"
         with output.open("w") as stream:
             process = subprocess.Popen(
                 [sys.executable, "-X", "faulthandler", "-c", program],
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
+                pass_fds=(parent,),
                 start_new_session=True,
             )
+        os.close(parent)
         try:
             _wait_for(process, reached)
             before = output.stat().st_size
             status = _wait(process)
         finally:
             _end_group(process)
+            os.close(alive)
         text = output.read_bytes()
         if not reached.exists():
             raise Skip(f"a separate process failed before its end: {_lines(text)[-1]}")
@@ -200,19 +207,23 @@ def _lines(text: bytes) -> list[str]:
 
 def _wait_for(process: subprocess.Popen[bytes], reached: Path) -> None:
     """Waits until the process has created a file, or ended."""
-    until = time.monotonic() + BEFORE_THE_END
+    stopwatch = Stopwatch(process.pid)
     while process.poll() is None and not reached.exists():
-        if time.monotonic() > until:
+        if stopwatch.seconds() > BEFORE_THE_END:
             raise Skip(f"a separate process has not reached its end after {BEFORE_THE_END:g} s")
+        journal.tick()
         time.sleep(0.01)
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int | None:
     """Returns the exit status; None where the process does not end in time."""
-    try:
-        return process.wait(AFTER_THE_END)
-    except subprocess.TimeoutExpired:
-        return None
+    stopwatch = Stopwatch(process.pid)
+    while process.poll() is None:
+        if stopwatch.seconds() > AFTER_THE_END:
+            return None
+        journal.tick()
+        time.sleep(0.01)
+    return process.returncode
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

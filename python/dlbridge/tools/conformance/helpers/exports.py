@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlbridge.tools import abi, devices, dtypes
+from dlbridge.tools.conformance import journal
 from dlbridge.tools.conformance.helpers import device_memory
 from dlbridge.tools.conformance.outcomes import Skip, library_code, name_error
 from dlbridge.tools.conformance.target import Target
@@ -60,13 +61,63 @@ def make(target: Target, **arguments: Any) -> Any:
     return x
 
 
-def call_text(keywords: Keywords) -> str:
+def call_text(keywords: Keywords, *arguments: Any) -> str:
     """Formats a call for a message.
 
     >>> call_text({"max_version": (1, 3), "copy": True})
     '__dlpack__(max_version=(1, 3), copy=True)'
     """
-    return f"__dlpack__({', '.join(f'{name}={value!r}' for name, value in keywords.items())})"
+    return f"__dlpack__({', '.join([*map(repr, arguments), *_spelled(keywords)])})"
+
+
+def _spelled(keywords: Keywords) -> list[str]:
+    return [f"{name}={value!r}" for name, value in keywords.items()]
+
+
+def call_of(keywords: Keywords, *arguments: Any) -> journal.Call:
+    """Returns the journal's name of a request. All versions from 1.0 on ask for the same struct."""
+    words = (
+        name if name == "max_version" and value and value >= (1, 0) else f"{name}={value!r}"
+        for name, value in keywords.items()
+    )
+    return journal.Call("request", call_text(keywords, *arguments), tuple(words), journal.subject)
+
+
+# Calls of the producer --------------------------------------------------------------------------
+
+_kept: list[Any] = []  # capsules whose end would be that of the process
+DROP = journal.Call("drop", "the end of an unused capsule")
+FREE = journal.Call("free", "the deleter")
+DEVICE = journal.Call("device", "__dlpack_device__()")
+
+
+def request(x: Any, *arguments: Any, **keywords: Any) -> Any:
+    """Calls x.__dlpack__ and passes its exceptions on, as an Exception. The journal names the call.
+
+    Raises Excluded where this request ends the process.
+    """
+    with journal.entry(call_of(keywords, *arguments)), library_code():
+        capsule = x.__dlpack__(*arguments, **keywords)
+    if journal.excluding(DROP) is not None:
+        _kept.append(capsule)
+    return capsule
+
+
+def is_excluded(keywords: Keywords) -> bool:
+    """Whether request() would raise Excluded."""
+    return journal.excluding(call_of(keywords)) is not None
+
+
+def require_requests() -> None:
+    """Raises Excluded where a request that consumers make ends the process."""
+    for keywords in ({}, {"max_version": NEWEST}):
+        journal.require(call_of(keywords))
+
+
+def free(tensor: abi.OwnedTensor) -> None:
+    """Calls the deleter of an export. Raises Excluded where that ends the process."""
+    with journal.entry(FREE):
+        tensor.free()
 
 
 def export(x: Any, **keywords: Any) -> Export:
@@ -74,8 +125,7 @@ def export(x: Any, **keywords: Any) -> Export:
 
     Raises Skip where the result is no readable tensor: P-03 and P-04 report that.
     """
-    with library_code():
-        capsule = x.__dlpack__(**keywords)
+    capsule = request(x, **keywords)
     try:
         return Export(capsule, abi.read(capsule))
     except (TypeError, abi.Unreadable) as unreadable:
@@ -98,7 +148,7 @@ def accepts_keyword(x: Any, keyword: str) -> bool:
     values = {"max_version": NEWEST, "copy": False, "dl_device": abi.CPU}
     for value in (None, values.get(keyword)):
         try:
-            x.__dlpack__(**{keyword: value})
+            request(x, **{keyword: value})
         except TypeError:
             continue
         except Exception:  # it accepts the keyword and refuses the value
@@ -115,7 +165,16 @@ def needs_keyword(x: Any, keyword: str) -> None:
 
 def requests_of_kinds(x: Any) -> list[Keywords]:
     """Returns the keywords that request each kind of struct, as far as they are accepted."""
-    return [{}, {"max_version": NEWEST}] if accepts_keyword(x, "max_version") else [{}]
+    kinds = [{}, {"max_version": NEWEST}] if accepts_keyword(x, "max_version") else [{}]
+    return without_excluded(kinds)
+
+
+def without_excluded(requests: list[Keywords]) -> list[Keywords]:
+    """Leaves out the requests that end the process. Raises Excluded where none is left."""
+    left = [each for each in requests if not is_excluded(each)]
+    if requests and not left:
+        journal.require(call_of(requests[0]))
+    return left
 
 
 def versioned(x: Any, **keywords: Any) -> Export:
@@ -172,7 +231,7 @@ def integer(value: Any) -> int:
 def device_of(x: Any) -> tuple[int, int]:
     """Calls __dlpack_device__. Raises Skip where the result is no pair of integers."""
     try:
-        with library_code():
+        with journal.entry(DEVICE), library_code():
             type_, index = x.__dlpack_device__()
         return integer(type_), integer(index)
     except Exception as error:

@@ -7,12 +7,15 @@ import contextlib
 import ctypes as C
 import gc
 import math
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Callable
 
+from dlbridge.tools import clock
+from dlbridge.tools.clock import Stopwatch
 from dlbridge.tools.conformance.outcomes import Skip
 
 TIMES, FEWEST = 500, 50
@@ -69,11 +72,11 @@ def how_often(act: Callable[[], object]) -> int:
     Raises Skip where so few fit that nothing can be said of them.
     """
     act()
-    begin = time.perf_counter()
+    begin = clock.now()
     times = [shortest(act, SLOWEST)]
     if times[0] > SLOWEST:
         raise too_slow(times[0])
-    while len(times) < 10 and time.perf_counter() - begin < SECONDS:
+    while len(times) < 10 and clock.now() - begin < SECONDS:
         times.append(shortest(act, SLOWEST))
     return max(FEWEST, min(TIMES, int(SECONDS / 2.2 / max(min(times), 1e-7))))
 
@@ -86,9 +89,9 @@ def shortest(act: Callable[[], object], limit: float) -> float:
     """
     best = math.inf
     for _ in range(ATTEMPTS):
-        begin = time.perf_counter()
+        begin = clock.now()
         act()
-        best = min(best, time.perf_counter() - begin)
+        best = min(best, clock.now() - begin)
         if best <= limit:
             break
     return best
@@ -101,10 +104,10 @@ def growth(function: Callable[[], object], times: int) -> str | None:
     call in the longest one, as what a cache takes does. What the library frees later is no leak.
     """
     first = 10 + times // 5
-    begin = time.perf_counter()
+    begin = clock.now()
     for _ in range(first):
         function()
-    fitting = int(LONGEST / max((time.perf_counter() - begin) / first, 1e-7))
+    fitting = int(LONGEST / max((clock.now() - begin) / first, 1e-7))
     rounds: list[Usage] = []
     with frozen():
         for _ in range(2):
@@ -202,15 +205,15 @@ def settle(is_settled: Callable[[], bool] = lambda: False, much: float = MUCH) -
     freed after LONGEST_CHANGE, and not all, that nothing can be said of what remains.
     """
     patience = LEAST_PATIENCE if _waited_in_vain else PATIENCE
-    begin = since = time.monotonic()
+    stopwatch, since = Stopwatch(os.getpid()), 0.0
     first = least = _in_use()
     while not is_settled():
-        now = time.monotonic()
+        now = stopwatch.seconds()
         if now - since > patience:
             if least == first:
                 _waited_in_vain.append(True)
             return
-        if now - begin > LONGEST_CHANGE:
+        if now > LONGEST_CHANGE:
             if first - least < much:
                 return
             raise Skip(f"tensors are freed later than their deleters are called: after "
@@ -218,7 +221,7 @@ def settle(is_settled: Callable[[], bool] = lambda: False, much: float = MUCH) -
         time.sleep(0.005)
         current = _in_use()
         if current <= least - NOISE:
-            least, since = current, time.monotonic()
+            least, since = current, stopwatch.seconds()
 
 
 def _in_use() -> float:

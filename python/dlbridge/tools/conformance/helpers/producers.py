@@ -12,6 +12,8 @@ from dlbridge.tools.elements import row_major
 
 Fields = dict[str, Any]
 BEFORE, AFTER = 64, 192  # elements around those of a tensor: wrong strides stay in the memory
+# The fields of a plain tensor; select_dtype() sets its dtype.
+PLAIN: Fields = {"shape": (2, 3), "strides": (3, 1), "dtype": samples.FLOAT32}
 FARTHEST = 1 << 16  # elements: descriptions that reach farther have no memory of their size
 FREED = 0xEE  # written over the memory by the deleter, so that a late read is visible
 VERSION = (1, 0)
@@ -80,9 +82,7 @@ class Producer:
     def __init__(self, *, reported_device: tuple[int, int] | None = None, **fields: Any) -> None:
         self.memory = device_memory.behind(fields.get("device"))
         self.fields: Fields = {
-            "shape": (2, 3),
-            "strides": (3, 1),
-            "dtype": samples.FLOAT32,
+            **PLAIN,
             "device": device_memory.selected(),
             **fields,
         }

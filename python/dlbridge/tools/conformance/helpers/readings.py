@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any, Callable, TypeVar
 
 from dlbridge.tools import abi, buffers, dtypes, elements
+from dlbridge.tools.conformance import journal
 
 MOST_ITEMS = 64  # arrays with more elements are not read one by one
 OURS = ("__dlpack__", "from_dlpack", "to_dlpack")
@@ -40,10 +41,11 @@ def reading_of(x: Any, shape: tuple[int, ...], code: int) -> Reading | None:
     """
     for name, way in WAYS.items():
         try:
-            numbers = without_dlpack(lambda way=way: way(x, shape, code))  # type: ignore[misc]
+            with journal.entry(journal.Call("view", name)):
+                numbers = without_dlpack(lambda way=way: way(x, shape, code))  # type: ignore[misc]
             if len(numbers) == math.prod(shape) and not _are_bits(x, numbers):
                 return Reading(name, numbers)
-        except Exception:  # the array has no such way, or it fails for this dtype
+        except (journal.Excluded, Exception):  # it has no such way, or it fails for this dtype
             continue
     return None
 

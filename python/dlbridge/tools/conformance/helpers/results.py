@@ -13,6 +13,7 @@ from typing import Any
 
 from dlbridge.tools import abi, dtypes
 from dlbridge.tools.buffers import buffer_of
+from dlbridge.tools.conformance import journal
 from dlbridge.tools.conformance.helpers import device_memory, samples
 from dlbridge.tools.conformance.helpers.consumption import (
     ConsumerCall,
@@ -29,6 +30,9 @@ from dlbridge.tools.libraries import capsule_of
 
 Nested = Any  # numbers in nested lists
 Reader = Callable[[Any], Nested]
+
+
+RESULT = "what from_dlpack returned"  # in the journal
 
 
 class CannotRead(Exception):
@@ -73,7 +77,7 @@ def _candidates(target: Target) -> dict[str, Reader]:
     candidates["buffer protocol"] = lambda x: memoryview(x).tolist()
     candidates["__array_interface__"] = _by_array_interface
     candidates["__dlpack__"] = by_dlpack
-    return candidates
+    return {name: _journaled(name, reader) for name, reader in candidates.items()}
 
 
 def _are_numbers(values: Any) -> bool:
@@ -84,7 +88,7 @@ def _are_numbers(values: Any) -> bool:
 def _attempt(reader: Reader, x: Any) -> Any:
     try:
         return reader(x)
-    except Exception as error:
+    except (journal.Excluded, Exception) as error:
         return name_error(error)
 
 
@@ -315,7 +319,20 @@ def views(target: Target) -> dict[str, Way]:
         ways["its index(x, slice(1, None))"] = lambda x: library.index(module, x, slice(1, None))
     if importlib.util.find_spec("numpy") is not None:
         ways["numpy.asarray(x)"] = _as_numpy
-    return ways
+    return {name: _journaled(name, way) for name, way in ways.items()}
+
+
+def _journaled(name: str, way: Way) -> Way:
+    """Names the call in the journal. A way that ends the process raises an Exception instead."""
+
+    def call(x: Any) -> Any:
+        try:
+            with journal.entry(journal.Call("view", name, subject=RESULT)):
+                return way(x)
+        except journal.Excluded as why:
+            raise RuntimeError(str(why)) from None
+
+    return call
 
 
 def _as_numpy(x: Any) -> Any:

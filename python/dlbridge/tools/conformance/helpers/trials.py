@@ -19,7 +19,9 @@ import time
 import warnings
 from typing import Any
 
-from dlbridge.tools import abi, children
+from dlbridge.tools import abi, children, clock
+from dlbridge.tools.clock import Stopwatch
+from dlbridge.tools.conformance import journal
 from dlbridge.tools.conformance.helpers import device_memory, producers
 from dlbridge.tools.conformance.helpers.consumption import Cases, ConsumerCall, kinds, support
 from dlbridge.tools.conformance.helpers.producers import Producer
@@ -63,24 +65,29 @@ def _is_backwards(fields: dict[str, Any]) -> bool:
 def _try_in_new_process(target: Target, kind: str, fields: dict[str, Any]) -> str | None:
     if sum(_spent) > LONGEST:
         return None
-    begin = time.monotonic()
+    begin = clock.now()
     try:
         return _ask_worker(target, support(target).producers[kind].__name__, fields)
     finally:
-        _spent.append(time.monotonic() - begin)
+        _spent.append(clock.now() - begin)
 
 
 def _ask_worker(target: Target, producer: str, fields: dict[str, Any]) -> str | None:
     """Imports a tensor in the worker, which is ended where the import may have damaged it."""
     opened = {"name": target.name, "consumer": target.consumer, "device": target.device}
     if not _opened:
-        answer = _worker.call(f"{CHILD}:open_target", within=LONGEST, **opened)
+        answer = _worker.call(f"{CHILD}:open_target", within=LONGEST, watch=journal.tick, **opened)
         if answer.outcome != "returned" or answer.value["why"] is not None:
             _hung.add(target.name)  # such as a device that serves one process at a time
             return None
         _opened.append(target.name)
     answer = _worker.call(
-        f"{THIS}:import_and_drop", within=PATIENCE, **opened, producer=producer, fields=fields
+        f"{THIS}:import_and_drop",
+        within=PATIENCE,
+        watch=journal.tick,
+        **opened,
+        producer=producer,
+        fields=fields,
     )
     if answer.outcome != "returned" or answer.value["is_damaged"]:
         _worker.close()
@@ -117,10 +124,12 @@ def _try(target: Target, kind: str, fields: dict[str, Any]) -> str | None:
             faulthandler.disable()
             importlib.import_module("resource").setrlimit(*NO_CORE_DUMP)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            journal.detach()
             _import_and_drop(target, producer(**fields))
         os._exit(0)
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
+    stopwatch = Stopwatch(process)
+    while stopwatch.seconds() < PATIENCE:
+        journal.tick()
         ended, status = os.waitpid(process, os.WNOHANG)
         if ended:
             code = os.waitstatus_to_exitcode(status)

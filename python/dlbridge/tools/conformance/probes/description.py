@@ -15,6 +15,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     every_kind,
     has_dlpack,
     make,
+    request,
     requests_of_kinds,
     size,
 )
@@ -290,7 +291,7 @@ def _is_exported(x: Any, what: str) -> None:
     """Raises Broken for an exception other than BufferError, which a producer may raise."""
     for keywords in requests_of_kinds(x):
         try:
-            x.__dlpack__(**keywords)
+            request(x, **keywords)
         except BufferError:
             continue
         except Exception as error:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dlbridge.tools import abi, devices
+from dlbridge.tools.conformance.helpers.arrays import view_of
 from dlbridge.tools.conformance.helpers.consumption import short, summed_up, wait_until
 from dlbridge.tools.conformance.helpers.exports import best, content, make, steps
 from dlbridge.tools.conformance.helpers.producers import VERSION, Producer
@@ -123,7 +124,7 @@ def arrays(target: Target) -> Iterator[tuple[str, Any]]:
             continue
         for name, way in VIEWS.items():
             try:
-                view = way(x)
+                view = view_of(x, name, way)
                 best(view)
             except (Skip, Exception):
                 continue

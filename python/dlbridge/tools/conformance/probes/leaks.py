@@ -4,21 +4,28 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Callable
 
-from dlbridge.tools import abi
+from dlbridge.tools import abi, clock
+from dlbridge.tools.conformance import journal
 from dlbridge.tools.conformance.helpers.arrays import (
     DTYPES,
     SHAPES,
     VIEWED,
     arrays,
     large_arrays,
+    view_of,
     views_of,
 )
-from dlbridge.tools.conformance.helpers.exports import Keywords, call_text, has_dlpack
+from dlbridge.tools.conformance.helpers.exports import (
+    FREE,
+    Keywords,
+    call_text,
+    has_dlpack,
+    request,
+)
 from dlbridge.tools.conformance.helpers.memory import (
     SLOWEST,
     frozen,
@@ -56,7 +63,7 @@ class Exports:
 def _export_and_free(x: Any, keywords: Keywords) -> None:
     """Takes the tensor as quickly as a consumer in C does, without a look at what it contains."""
     try:
-        capsule = x.__dlpack__(**keywords)
+        capsule = request(x, **keywords)
     except Exception:  # a refusal must not leave anything either
         return
     name = abi.name_of(capsule)
@@ -66,7 +73,8 @@ def _export_and_free(x: Any, keywords: Keywords) -> None:
     deleter = abi.STRUCTS[name].from_address(address).deleter
     abi.rename(capsule, abi.USED[name])
     if deleter:
-        abi.Deleter(deleter)(address)
+        with journal.entry(FREE):
+            abi.Deleter(deleter)(address)
 
 
 # Arrays of every kind ----------------------------------------------------------------------------
@@ -88,8 +96,8 @@ def _recipes(target: Target) -> Iterator[tuple[str, Create]]:
         for name, (change, _) in views_of(target, len(shape)).items():
             yield (
                 f"{name} of make(shape={shape})",
-                lambda change=change, shape=shape: change(  # type: ignore[misc]
-                    target.make(shape=shape)
+                lambda name=name, change=change, shape=shape: view_of(  # type: ignore[misc]
+                    target.make(shape=shape), name, change
                 ),
             )
 
@@ -105,7 +113,9 @@ def _created(target: Target) -> Iterator[tuple[str, Create, Any]]:
         except (Skip, Exception):  # the library has no such array
             continue
         if has_dlpack(x):
+            journal.subject = what
             yield what, create, x
+            journal.subject = ""
     for array in large_arrays(target):
         yield array.what, lambda x=array.x: x, array.x  # type: ignore[misc]
 
@@ -133,14 +143,14 @@ def _seconds(act: Callable[[], object], limit: float) -> float:
 
 @probe("X-08", hostile=True, extra=True)
 def exports_of_every_kind_leave_no_memory(target: Target) -> str:
-    examined, begin = 0, time.monotonic()
+    examined, begin = 0, clock.now()
     with frozen():
         for what, create, x in _created(target):
             exports = _quick(what, create, x)
             if exports is not None:
                 examined += 1
                 _leave_nothing(exports)
-            if time.monotonic() - begin > LONGEST:
+            if clock.now() - begin > LONGEST:
                 break
     if not examined:
         raise too_slow(SLOWEST)
@@ -190,7 +200,7 @@ def refusals_leave_no_reference(target: Target) -> str:
 
 def _is_refused(x: Any, keywords: Keywords) -> bool:
     try:
-        x.__dlpack__(**keywords)
+        request(x, **keywords)
     except Exception:
         return True
     return False

@@ -23,8 +23,10 @@ from dlbridge.tools.conformance.helpers.exports import (
     accepts_keyword,
     call_text,
     content,
+    free,
     make,
     obtain,
+    request,
     requests_of_kinds,
 )
 from dlbridge.tools.conformance.helpers.memory import growth, how_often, settle
@@ -106,7 +108,7 @@ def dropped_and_freed(target: Target) -> str:
             continue
 
         def act(keywords: Keywords = keywords) -> None:
-            x.__dlpack__(**keywords)
+            request(x, **keywords)
 
         remains = left(x, act) or growth(act, how_often(act))
         if remains is not None:
@@ -122,7 +124,7 @@ def pending_exception(target: Target) -> None:
         for is_used in (False, True):
             call = f"dropping a {'used' if is_used else 'fresh'} capsule of {call_text(keywords)}"
             tensor = None
-            capsules = [x.__dlpack__(**keywords)]
+            capsules = [request(x, **keywords)]
             if is_used:
                 tensor = abi.take(capsules[0])
             try:
@@ -135,7 +137,7 @@ def pending_exception(target: Target) -> None:
                 raise Broken(f"{call} turned the pending TypeError into "
                              f"{name_error(other)}") from None  # fmt: skip
             if tensor is not None:
-                tensor.free()
+                free(tensor)
 
 
 @probe("X-03", hostile=True, twice=True)
@@ -193,7 +195,7 @@ def _frees_here(target: Target, keywords: Keywords) -> bool:
     tensor = abi.take(obtain(x, **keywords).capsule)
     owner = _weak(x)
     del x
-    tensor.free()
+    free(tensor)
     gc.collect()
     return owner is not None and owner() is None
 

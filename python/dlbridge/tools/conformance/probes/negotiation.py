@@ -57,6 +57,7 @@ def _asks_for_versioned(target: Target) -> None:
 
 @probe("C-01")
 def takes_legacy_capsules(target: Target) -> None:
+    kinds(target)
     call = ConsumerCall(target, OldProducer())
     if call.refusal is not None:
         what = "capsule" if takes_capsules(target) else "capsule of a producer of 2021.12"
@@ -80,6 +81,7 @@ def sends_max_version_first(target: Target) -> str:
 @probe("C-03")
 def takes_legacy_when_it_asked_for_versioned(target: Target) -> None:
     _asks_for_versioned(target)
+    kinds(target)
     call = ConsumerCall(target, LegacyProducer())
     if call.refusal is not None:
         raise Broken(f"a legacy capsule for max_version is refused: {call.error_text}")
@@ -88,6 +90,7 @@ def takes_legacy_when_it_asked_for_versioned(target: Target) -> None:
 @probe("C-17")
 def takes_versioned_when_it_asked_for_it(target: Target) -> None:
     _asks_for_versioned(target)
+    kinds(target)
     call = import_tensor(target)
     if call.refusal is not None:
         raise Broken(

@@ -10,18 +10,21 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from dlbridge.tools import abi, devices
-from dlbridge.tools.conformance.helpers.arrays import arrays, views_of
+from dlbridge.tools.conformance.helpers.arrays import Change, arrays, view_of, views_of
 from dlbridge.tools.conformance.helpers.exports import (
     Keywords,
     accepts_keyword,
     call_text,
     content,
     device_of,
+    free,
     has_dlpack,
     make,
     obtain,
     overlap,
+    request,
     requests_of_kinds,
+    without_excluded,
 )
 from dlbridge.tools.conformance.helpers.memory import growth, how_often, settle, shortest, too_slow
 from dlbridge.tools.conformance.helpers.readings import shape_of
@@ -96,7 +99,7 @@ def outlives_its_source(target: Target) -> str:
         _is_unchanged(each)
     _is_not_used_again(target, [each for each in held if each.is_plain])
     for each in held:
-        each.tensor.free()
+        free(each.tensor)
     readable = sum(each.elements is not None for each in held)
     if not readable:
         raise Skip("the host cannot read the memory of any tensor")
@@ -151,7 +154,7 @@ def requests_of_all_kinds(x: Any) -> list[Keywords]:
         if accepts_keyword(x, "dl_device"):
             result += [{**kind, "dl_device": device} for device in (abi.CPU, (devices.VULKAN, 0))]
         result += [{**kind, "stream": stream} for stream in _refused_streams(x)]
-    return result
+    return without_excluded(result)
 
 
 def _refused_streams(x: Any) -> tuple[int, ...]:
@@ -168,10 +171,10 @@ def _refused_streams(x: Any) -> tuple[int, ...]:
 
 def _export_and_free(x: Any, keywords: Keywords) -> None:
     try:
-        capsule = x.__dlpack__(**keywords)
+        capsule = request(x, **keywords)
     except Exception:  # a refusal must not leave anything either
         return
-    abi.take(capsule).free()
+    free(abi.take(capsule))
 
 
 @probe("X-08", hostile=True)
@@ -258,8 +261,12 @@ def _factories(target: Target) -> Iterator[tuple[str, Callable[[], Any]]]:
         if _creates(lambda arguments=arguments: target.make(**arguments)):  # type: ignore[misc]
             yield what, lambda arguments=arguments: target.make(**arguments)  # type: ignore[misc]
     for name, (change, _) in views_of(target, len(shape_of(make(target)) or ())).items():
-        if _creates(lambda change=change: change(make(target))):  # type: ignore[misc]
-            yield f"views {name}", lambda change=change: change(make(target))  # type: ignore[misc]
+
+        def create(name: str = name, change: Change = change) -> Any:
+            return view_of(make(target), name, change)
+
+        if _creates(create):
+            yield f"views {name}", create
             return
 
 

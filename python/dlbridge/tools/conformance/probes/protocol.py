@@ -20,7 +20,9 @@ from dlbridge.tools.conformance.helpers.exports import (
     make,
     needs_keyword,
     obtain,
+    request,
     requests_of_kinds,
+    without_excluded,
 )
 from dlbridge.tools.conformance.outcomes import Broken, Skip, library_code, name_error
 from dlbridge.tools.conformance.registry import probe
@@ -87,7 +89,7 @@ def bare_call(target: Target) -> str | None:
     for which in ("__dlpack__()", "the second __dlpack__() of an array"):
         try:
             with library_code():
-                kept.append(x.__dlpack__())
+                kept.append(request(x))
         except BufferError as error:
             return f"refused: {name_error(error)}"
         except Exception as error:
@@ -106,7 +108,7 @@ def bare_calls_of_every_array(target: Target) -> None:
     """Judges what is returned: P-30 judges the errors of arrays that are not exported."""
     for array in arrays(target):
         try:
-            result = array.x.__dlpack__()
+            result = request(array.x)
         except Exception:
             continue
         _is_a_capsule(f"{array.what}, __dlpack__()", result)
@@ -121,7 +123,7 @@ def _requests(x: Any) -> list[Keywords]:
         requests += [{**each, "copy": True} for each in requests_of_kinds(x)]
     if accepts_keyword(x, "dl_device"):
         requests += [{**each, "dl_device": abi.CPU} for each in requests_of_kinds(x)]
-    return requests
+    return without_excluded(requests)
 
 
 @probe("P-04", twice=True)
@@ -130,7 +132,7 @@ def names_of_capsules(target: Target) -> None:
     examined = 0
     for keywords in _requests(x):
         try:
-            result = x.__dlpack__(**keywords)
+            result = request(x, **keywords)
         except Exception:  # other rules judge refusals
             continue
         if not abi.is_capsule(result):
@@ -175,7 +177,7 @@ def keywords_of_2023(target: Target) -> None:
     if not missing:
         return
     try:
-        x.__dlpack__()
+        request(x)
     except TypeError as error:
         raise Skip(f"__dlpack__() without keywords raised {name_error(error)}") from None
     except Exception:  # it refuses something else than the keywords
@@ -218,7 +220,7 @@ def stream_by_position(target: Target) -> str | None:
     x = make(target)
     by_keyword = obtain(x, stream=None)
     try:
-        by_position = x.__dlpack__(None)
+        by_position = request(x, None)
     except TypeError:
         return None
     except Exception as error:
@@ -236,13 +238,13 @@ def a_stream_by_position_counts(target: Target) -> None:
     if device_of(x)[0] != devices.CPU:  # a producer may use the number as a handle: P-29 judges it
         raise Skip("only on the CPU is a number surely no stream")
     try:
-        x.__dlpack__(stream=NO_STREAM)
+        request(x, stream=NO_STREAM)
     except Exception:
         pass
     else:
         raise Skip(f"stream={NO_STREAM} is accepted, so the position makes no difference")
     try:
-        x.__dlpack__(NO_STREAM)
+        request(x, NO_STREAM)
     except Exception:
         return
     raise Broken(f"__dlpack__({NO_STREAM}) was accepted, but stream={NO_STREAM} is refused")
@@ -254,7 +256,7 @@ def unknown_keyword(target: Target) -> None:
     keywords = {**requests_of_kinds(x)[-1], "max_versoin": (1, 0)}
     obtain(x, **requests_of_kinds(x)[-1])  # without the keyword it succeeds
     try:
-        x.__dlpack__(**keywords)
+        request(x, **keywords)
     except TypeError:
         return
     except Exception as error:
@@ -270,7 +272,7 @@ def malformed_versions(target: Target) -> None:
     for value in values:
         call = call_text({"max_version": value})
         try:
-            x.__dlpack__(max_version=value)
+            request(x, max_version=value)
         except (TypeError, ValueError):
             continue
         except Exception as error:

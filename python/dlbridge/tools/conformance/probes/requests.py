@@ -19,6 +19,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     export,
     make,
     needs_keyword,
+    request,
     requests_of_kinds,
     size,
 )
@@ -119,7 +120,7 @@ def device_types_of_an_enum(target: Target) -> None:
         for pair in pairs:
             keywords = {**kind, "dl_device": pair}
             try:
-                x.__dlpack__(**keywords)
+                request(x, **keywords)
             except Exception as error:
                 raise Broken(f"{call_text(keywords)} raised {name_error(error)}, and {own} is "
                              "accepted") from None  # fmt: skip
@@ -127,7 +128,7 @@ def device_types_of_an_enum(target: Target) -> None:
 
 def _is_exported(x: Any, keywords: Keywords) -> bool:
     try:
-        x.__dlpack__(**keywords)
+        request(x, **keywords)
     except Exception:
         return False
     return True
@@ -142,7 +143,7 @@ def malformed_device(target: Target) -> None:
         for kind in requests_of_kinds(x):
             keywords = {**kind, "dl_device": value}
             try:
-                x.__dlpack__(**keywords)
+                request(x, **keywords)
             except (TypeError, ValueError, BufferError):
                 continue
             except Exception as error:
@@ -248,7 +249,7 @@ def no_stream(target: Target) -> None:
     for kind in requests:
         keywords = {**kind, "stream": None}
         try:
-            x.__dlpack__(**keywords)
+            request(x, **keywords)
         except Exception as error:
             raise Broken(f"{call_text(keywords)} on device {device_of(x)} raised "
                          f"{name_error(error)}") from None  # fmt: skip
@@ -258,7 +259,7 @@ def _must_refuse(x: Any, stream: int) -> None:
     """Producers that use the number as a handle end the process here."""
     announce(f"the last call was {call_text({'stream': stream})}")
     try:
-        x.__dlpack__(stream=stream)
+        request(x, stream=stream)
     except Exception:
         return
     raise Broken(f"stream={stream} on device {device_of(x)} was accepted")
@@ -313,7 +314,7 @@ def refused_with_buffer_error(target: Target) -> str:
     for name, x in _indescribable(target, *INDESCRIBABLE, *RARE):
         for kind in requests_of_kinds(x):
             try:
-                x.__dlpack__(**kind)
+                request(x, **kind)
             except BufferError:
                 refused.append(name)
             except Exception as error:

@@ -13,6 +13,8 @@ import weakref
 from typing import Any, Callable
 
 from dlbridge.tools import abi, children, devices
+from dlbridge.tools.clock import Stopwatch
+from dlbridge.tools.conformance import journal
 from dlbridge.tools.conformance.helpers import device_memory
 from dlbridge.tools.conformance.helpers.consumption import (
     function_with_keywords,
@@ -24,8 +26,10 @@ from dlbridge.tools.conformance.helpers.exports import (
     call_text,
     content,
     export,
+    free,
     make,
     requests_of_kinds,
+    require_requests,
 )
 from dlbridge.tools.conformance.helpers.memory import growth, how_often
 from dlbridge.tools.conformance.helpers.producers import (
@@ -257,11 +261,12 @@ def after_a_fork(target: Target) -> str | None:
         try:
             result = abi.take(best(x).capsule)
             status = 0 if content(result.contents) == before else 2
-            result.free()
+            free(result)
         finally:
             os._exit(status)
-    until = time.perf_counter() + 5 * PATIENCE
-    while time.perf_counter() < until:
+    stopwatch = Stopwatch(process)
+    while stopwatch.seconds() < 5 * PATIENCE:
+        journal.tick()
         pid, status = os.waitpid(process, os.WNOHANG)
         if pid:
             break
@@ -282,6 +287,7 @@ def cycles(target: Target) -> str:
     x = make(target)
     if target.function is None:
         return "there is no consumer to create a cycle with"
+    require_requests()
     try:
         x.cycle = target.consume(x)
         reference = weakref.ref(x)

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from typing import Any, Callable
 
-from dlbridge.tools import abi
+from dlbridge.tools import abi, clock
 from dlbridge.tools.conformance.helpers.consumption import wait_until
-from dlbridge.tools.conformance.helpers.exports import device_of, make
+from dlbridge.tools.conformance.helpers.exports import device_of, make, request
 from dlbridge.tools.conformance.helpers.results import addresses_of
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.probes.sharing import call_consumer, tensor_factory
@@ -85,9 +84,9 @@ def one_winner(target: Target) -> str:
         raise Skip(LEFT)
     del result
     interval = sys.getswitchinterval()
-    until = time.perf_counter() + RACING
+    until = clock.now() + RACING
     batches = judged = 0
-    while batches == 0 or time.perf_counter() < until:
+    while batches == 0 or clock.now() < until:
         sys.setswitchinterval(1e-6)
         try:
             races = _Races(target)
@@ -130,7 +129,7 @@ def used_twice(target: Target) -> str | None:
 
     def capsule(**requests: Any) -> Any:
         if not capsules:
-            capsules.append(x.__dlpack__(**requests))
+            capsules.append(request(x, **requests))
         return capsules[0]
 
     if target.function is None:

@@ -27,6 +27,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     export,
     make,
     reach,
+    request,
 )
 from dlbridge.tools.conformance.helpers.memory import shortest
 from dlbridge.tools.conformance.helpers.producers import Producer, RaisingProducer
@@ -202,12 +203,12 @@ def _order_of(x: Any, late: Late, passed: Any, used: int) -> str:
     """Returns "finished", "unfinished" or "refused": what work on a stream finds after an export
     that was asked for this stream."""
     try:
-        late.must_outlast(lambda: x.__dlpack__(stream=passed))
+        late.must_outlast(lambda: request(x, stream=passed))
     except Exception:  # "Support for a stream value other than None is optional"
         return "refused"
     finished = late.begin()
     try:
-        capsule = x.__dlpack__(stream=passed)
+        capsule = request(x, stream=passed)
         found = late.seen_from(used)
         del capsule
     finally:

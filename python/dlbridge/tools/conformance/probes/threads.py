@@ -6,11 +6,10 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
-import time
 from collections.abc import Iterable
 from typing import Any
 
-from dlbridge.tools import abi
+from dlbridge.tools import abi, clock
 from dlbridge.tools.conformance.helpers.exports import (
     Export,
     Keywords,
@@ -19,6 +18,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     call_text,
     content,
     export,
+    free,
     make,
     obtain,
     requests_of_kinds,
@@ -164,10 +164,10 @@ def _exported_on_threads(arrays: list[Any], keywords: Keywords, count: int) -> l
     def run(x: Any, exported: list[Export]) -> None:
         begin.wait()
         try:
-            until = time.monotonic() + LONGEST
+            until = clock.now() + LONGEST
             for _ in range(count):
                 exported.append(export(x, **keywords))
-                if time.monotonic() > until:
+                if clock.now() > until:
                     break
         except BaseException as error:
             errors.append(error)
@@ -198,7 +198,7 @@ def freed_in_every_order(target: Target) -> None:
         tensors = [abi.take(obtain(x, **keywords).capsule) for keywords in chosen]
         seen = [_state(tensor.contents) for tensor in tensors]
         for position, freed in enumerate(order):
-            tensors[freed].free()
+            free(tensors[freed])
             for other in order[position + 1 :]:
                 if _state(tensors[other].contents) != seen[other]:
                     raise Broken(f"freeing {call_text(chosen[freed])} changed another export, "

@@ -14,6 +14,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     make,
     needs_keyword,
     obtain,
+    request,
 )
 from dlbridge.tools.conformance.helpers.survey import survey
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
@@ -31,7 +32,7 @@ def versioned_at_all(target: Target) -> None:
     if not accepts_keyword(x, "max_version"):
         raise Broken("__dlpack__ has no keyword max_version")
     try:
-        result = x.__dlpack__(max_version=(1, 0))
+        result = request(x, max_version=(1, 0))
     except Exception as error:
         every_kind(x)  # raises Skip where the array is never exported
         raise Broken(f"__dlpack__(max_version=(1, 0)) raised {name_error(error)}") from None
@@ -59,7 +60,7 @@ def versions_that_exist(target: Target) -> str:
     seen, legacy = [], False
     for asked in ((1, 0), KNOWN, *NEWER):
         try:
-            capsule = x.__dlpack__(max_version=asked)
+            capsule = request(x, max_version=asked)
             version = _version(capsule)
         except Exception:  # P-36 judges refusals
             continue
@@ -92,7 +93,7 @@ def legacy_unless_asked(target: Target) -> None:
         requests += [{"max_version": None}, {"max_version": (0, 8)}]
     for keywords in requests:
         try:
-            result = x.__dlpack__(**keywords)
+            result = request(x, **keywords)
         except Exception:  # P-03 and P-36 judge refusals
             continue
         if abi.is_capsule(result) and abi.name_of(result) == abi.VERSIONED:
@@ -114,12 +115,12 @@ def any_version_may_be_asked(target: Target) -> None:
     obtain(x, max_version=(1, 0))  # it exports this array
     for asked in (KNOWN, *NEWER):
         try:
-            x.__dlpack__(max_version=asked)
+            request(x, max_version=asked)
         except Exception as error:
             call = call_text({"max_version": asked})
             raise Broken(f"{call} raised {name_error(error)}, and (1, 0) is accepted") from None
     try:
-        x.__dlpack__(max_version=(0, 8))
+        request(x, max_version=(0, 8))
     except BufferError:
         pass
     except Exception as error:

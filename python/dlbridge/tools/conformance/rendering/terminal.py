@@ -109,7 +109,7 @@ def _skipped(results: list[Result], width: int) -> Iterable[Line]:
 
 def _remarks(report: Report, width: int) -> Iterable[Line]:
     """Yields what a reader of the results must know: waivers without effect, an early end."""
-    remarks = list(remarks_on_waivers(report.results))
+    remarks = [*report.remarks, *remarks_on_waivers(report.results)]
     if not report.complete:
         remarks.append("interrupted: the rules that did not run are skipped")
     for remark in remarks:

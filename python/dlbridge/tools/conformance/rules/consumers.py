@@ -223,7 +223,7 @@ ROWS = [
     Rule(
         "C-27",
         "must",
-        "A 4-bit or 6-bit float with another number of bits is refused.",
+        "A 4-bit or 6-bit float with another number of bits is refused, or its bits are preserved.",
         (t.SUBBYTE_BITS, t.SUBBYTE_BITS_OF_FP6),
         "Compare bits as well as the code, and raise BufferError.",
     ),

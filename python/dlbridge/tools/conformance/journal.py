@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes down each call into the examined library before it is made.
+
+The parent process reads the file when a child has crashed or hangs, and so knows the call. Calls
+that are known to end so are excluded: what needs them is skipped. A process that has no file, as in
+unit tests, keeps its journal in memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dlbridge.tools.conformance.outcomes import Skip
+
+# request: __dlpack__. free: the deleter of an export. drop: the end of a capsule that nobody used.
+# view: what is no part of DLPack, such as x.T. import: the consumer, with a tensor of ours.
+Kind = Literal["request", "free", "drop", "view", "import", "device"]
+
+EVERY_REQUEST = "__dlpack__"  # the text of a call that stands for all requests
+SIZE = 4096  # bytes of the file
+_HEAD = 8  # bytes: the number of entries so far (6), and the length of the present one (2)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call into the library."""
+
+    kind: Kind
+    text: str  # "__dlpack__(copy=True)", "x.T"
+    keywords: tuple[str, ...] = ()  # of a request, and of the consumer: "copy=True"
+    subject: str = ""  # the array that is examined; "": the plain one
+
+    def __str__(self) -> str:
+        return f"{self.text} of {self.subject}" if self.subject else self.text
+
+    def covers(self, other: Call) -> bool:
+        """Whether another call does what this one does, and more.
+
+        What ends in one request of a plain array is expected to end so in each request that has
+        its keywords, of every array.
+        """
+        if self.kind != other.kind or self.subject not in ("", other.subject):
+            return False
+        more = bool(self.keywords) and set(self.keywords) <= set(other.keywords)
+        is_part = self.kind == "view" and self.text.removeprefix("x") in other.text
+        return self.text in (other.text, EVERY_REQUEST) or more or is_part
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A call that ended the process, or that did not end."""
+
+    call: Call
+    how: str  # "the process crashed: SIGSEGV"
+
+    def __str__(self) -> str:
+        return f"{self.call}: {self.how}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {"call": self.call.__dict__, "how": self.how}
+
+    @staticmethod
+    def of_json(value: dict[str, Any]) -> Ending:
+        call = value["call"]
+        return Ending(Call(**{**call, "keywords": tuple(call["keywords"])}), value["how"])
+
+
+class Excluded(Skip):
+    """The check needs a call that ends the process."""
+
+
+# In the child process --------------------------------------------------------------------------
+
+_page: Any = bytearray(SIZE)
+_endings: tuple[Ending, ...] = ()
+_count = 0
+subject = ""  # the array that is examined: arrays() and large_arrays() set it
+
+
+def open_file(descriptor: int) -> None:
+    """Lets this process write to the file of its parent."""
+    global _page
+    _page = mmap.mmap(descriptor, SIZE)
+
+
+def detach() -> None:
+    """Keeps the journal of a copy of this process, which a check has forked, to itself."""
+    global _page
+    _page = bytearray(SIZE)
+
+
+def tick(seconds: float = 0.0) -> None:
+    """Tells the parent that this process goes on. It is a children.Watch that ends no call."""
+    global _count
+    _count += 1
+    _page[:6] = _count.to_bytes(6, "little")
+
+
+def exclude(endings: list[dict[str, Any]]) -> None:
+    """Sets which calls are not made from now on: those of endings, as_json()."""
+    global _endings
+    _endings = tuple(Ending.of_json(each) for each in endings)
+
+
+def excluding(call: Call) -> Ending | None:
+    """Returns why a call is not made; None where it is."""
+    for ending in _endings:
+        if ending.call.covers(call):
+            return ending
+    return None
+
+
+def require(call: Call) -> None:
+    """Raises Excluded where a call must not be made."""
+    if _endings and (ending := excluding(call)) is not None:
+        raise Excluded(f"not examined, because of {ending}")
+
+
+@contextlib.contextmanager
+def entry(call: Call) -> Iterator[None]:
+    """Names the call in the block. Raises Excluded where it must not be made."""
+    require(call)
+    before = bytes(_page[_HEAD : _HEAD + int.from_bytes(_page[6:_HEAD], "little")])
+    _write(json.dumps(call.__dict__).encode()[: SIZE - _HEAD])
+    try:
+        yield
+    finally:
+        _write(before)
+
+
+def _write(text: bytes) -> None:
+    _page[_HEAD : _HEAD + len(text)] = text
+    _page[6:_HEAD] = len(text).to_bytes(2, "little")
+    tick()
+
+
+# In the parent process ---------------------------------------------------------------------------
+
+
+class Journal:
+    """The file, as the parent process reads it; it has no name, and ends with its processes."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        self.clear()
+
+    def fileno(self) -> int:
+        """Returns the descriptor, for the child process."""
+        return self._file.fileno()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def read(self) -> tuple[int, Call | None]:
+        """Returns the number of entries so far, and the call that is being made, if any."""
+        page = os.pread(self.fileno(), SIZE, 0)
+        count = int.from_bytes(page[:6], "little")
+        text = page[_HEAD : _HEAD + int.from_bytes(page[6:_HEAD], "little")]
+        try:
+            call = json.loads(text)
+        except ValueError:  # none; or it is being written
+            return count, None
+        return count, Call(**{**call, "keywords": tuple(call["keywords"])})
+
+    def clear(self) -> None:
+        """Forgets the last call of a process that has ended."""
+        os.pwrite(self.fileno(), bytes(SIZE), 0)
