@@ -227,23 +227,26 @@ def test_an_object_with_too_few_references_stays_alive() -> None:
 
 
 class Clock:
-    """A clock that only its own sleep() advances, in place of the module time."""
+    """A clock that only its own sleep() advances, in place of those of memory.py."""
 
-    now = 0.0
+    def __init__(self) -> None:
+        self._now = 0.0
 
-    def perf_counter(self) -> float:
-        return self.now
+    def now(self) -> float:
+        return self._now
 
-    monotonic = perf_counter
+    seconds = now  # of a Stopwatch; none is reset here
 
     def sleep(self, seconds: float) -> None:
-        self.now += seconds
+        self._now += seconds
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(memory, "time", clock)
+    for name in ("clock", "time"):
+        monkeypatch.setattr(memory, name, clock)
+    monkeypatch.setattr(memory, "Stopwatch", lambda process: clock)
     return clock
 
 

@@ -14,8 +14,8 @@ TOOLS = Path(tools.__file__).parent
 # The modules and folders of a tool, from the bottom: each imports only itself and those before it.
 INSPECTION = ("reading", "consumers", "cases", "conclusions", "rendering", "inspection", "command")
 CONFORMANCE = (
-    *("rules", "outcomes", "results", "waivers", "target", "registry", "helpers", "probes"),
-    *("child", "lane", "engine", "report", "rendering"),
+    *("rules", "outcomes", "results", "waivers", "journal", "attribution", "target", "registry"),
+    *("helpers", "probes", "triage", "child", "lane", "engine", "report", "rendering"),
 )
 
 

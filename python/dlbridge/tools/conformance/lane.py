@@ -53,7 +53,11 @@ class Lane:
         self._lost: CannotExamine | None = None  # why the target cannot be opened again
 
     def close(self) -> None:
-        """Ends the child process."""
+        """Ends the child process and the journal."""
+        self._end_process()
+        self._journal.close()
+
+    def _end_process(self) -> None:
         self._worker.close()
         self._is_open = False
 
@@ -80,11 +84,15 @@ class Lane:
     def make_calls(self) -> None:
         """Makes each kind of call once, and excludes those that end the process."""
         for _ in range(MOST_ENDINGS):
-            answer = self._call("make_calls", self._to_open)
+            try:
+                answer = self._call("make_calls", self._to_open)
+            except CannotExamine as reason:
+                self._lost = reason
+                return
             if answer.outcome == "returned":
                 return
             ending = self._ending(answer)
-            self.close()
+            self._end_process()
             if ending is None:  # it raised, or ended between two calls
                 return
             self.exclude(ending)
@@ -127,7 +135,7 @@ class Lane:
         if _is_doubtful(result) and not was_new:
             with contextlib.suppress(CannotExamine):
                 result = _innocent(self._outcome(probe), result)
-            self.close()
+            self._end_process()
         if result["is_damaged"]:
             result["got"] = "; ".join(filter(None, [result["got"], DAMAGED]))
         return result
@@ -140,7 +148,7 @@ class Lane:
         elif answer.outcome == "hung" and not self._is_stuck:
             result = {"outcome": "skip", "got": INCONCLUSIVE.format(answer.message)}
             result["is_damaged"] = False
-            self.close()
+            self._end_process()
         else:
             ending = self._ending(answer)
             got = f"the process {_how(answer)}" if ending is None else str(ending)
@@ -148,7 +156,7 @@ class Lane:
             result["ending"] = ending
         may_be_damaged = probe.hostile and result["outcome"] == "fail"
         if result["outcome"] == "crash" or result["is_damaged"] or may_be_damaged:
-            self.close()
+            self._end_process()
         return result
 
     def _call(self, function: str, seconds: float, probe: Probe | None = None) -> children.Answer:

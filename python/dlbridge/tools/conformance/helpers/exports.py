@@ -75,9 +75,11 @@ def _spelled(keywords: Keywords) -> list[str]:
 
 
 def call_of(keywords: Keywords, *arguments: Any) -> journal.Call:
-    """Returns the journal's name of a request. All versions from 1.0 on ask for the same struct."""
+    """Names a request in the journal. All versions from 1.0 on are one, and so are all devices."""
     words = (
-        name if name == "max_version" and value and value >= (1, 0) else f"{name}={value!r}"
+        name
+        if name in ("max_version", "dl_device") and isinstance(value, tuple) and value >= (1,)
+        else f"{name}={value!r}"
         for name, value in keywords.items()
     )
     return journal.Call("request", call_text(keywords, *arguments), tuple(words), journal.subject)
@@ -228,11 +230,16 @@ def integer(value: Any) -> int:
     return operator.index(value.value if isinstance(value, enum.Enum) else value)
 
 
+def reported_device(x: Any) -> Any:
+    """Calls x.__dlpack_device__ and passes its exceptions on, as request() does."""
+    with journal.entry(DEVICE), library_code():
+        return x.__dlpack_device__()
+
+
 def device_of(x: Any) -> tuple[int, int]:
     """Calls __dlpack_device__. Raises Skip where the result is no pair of integers."""
     try:
-        with journal.entry(DEVICE), library_code():
-            type_, index = x.__dlpack_device__()
+        type_, index = reported_device(x)
         return integer(type_), integer(index)
     except Exception as error:
         raise Skip(f"__dlpack_device__ fails: {name_error(error)}") from None

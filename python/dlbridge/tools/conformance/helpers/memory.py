@@ -205,7 +205,8 @@ def settle(is_settled: Callable[[], bool] = lambda: False, much: float = MUCH) -
     freed after LONGEST_CHANGE, and not all, that nothing can be said of what remains.
     """
     patience = LEAST_PATIENCE if _waited_in_vain else PATIENCE
-    stopwatch, since = Stopwatch(os.getpid()), 0.0
+    stopwatch = Stopwatch(os.getpid())
+    begin = since = stopwatch.seconds()
     first = least = _in_use()
     while not is_settled():
         now = stopwatch.seconds()
@@ -213,7 +214,7 @@ def settle(is_settled: Callable[[], bool] = lambda: False, much: float = MUCH) -
             if least == first:
                 _waited_in_vain.append(True)
             return
-        if now > LONGEST_CHANGE:
+        if now - begin > LONGEST_CHANGE:
             if first - least < much:
                 return
             raise Skip(f"tensors are freed later than their deleters are called: after "

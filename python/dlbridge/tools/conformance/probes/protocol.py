@@ -20,6 +20,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     make,
     needs_keyword,
     obtain,
+    reported_device,
     request,
     requests_of_kinds,
     without_excluded,
@@ -52,7 +53,7 @@ def a_type_and_an_index(target: Target) -> str | None:
     if not callable(getattr(x, "__dlpack_device__", None)):
         raise Skip("there is no __dlpack_device__")
     try:
-        result = x.__dlpack_device__()
+        result = reported_device(x)
     except BufferError as error:
         raise Skip(f"__dlpack_device__() raised {name_error(error)}") from None
     except Exception as error:
