@@ -216,6 +216,9 @@ class Careless:
         return abi.make(**words, device=self.device, version=version).capsule()
 
 
+AFTER = 24  # requests: those before the probes, of each kind, are fewer
+
+
 class Decays:
     """Crashes after several calls, as corrupted memory does."""
 
@@ -226,7 +229,7 @@ class Decays:
 
     def __dlpack__(self, *, max_version: Any = None, stream: Any = None) -> Any:
         type(self).requests += 1
-        if self.requests > 12:
+        if self.requests > AFTER:
             os.abort()
         return tensor().__dlpack__(max_version=max_version)
 

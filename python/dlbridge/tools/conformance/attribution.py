@@ -3,14 +3,21 @@
 
 from __future__ import annotations
 
-from dlbridge.tools.conformance.journal import EVERY_REQUEST, Call, Ending
+from collections.abc import Iterator, Sequence
 
-# The rules that report a call, by a word of it; the first one that it has.
+from dlbridge.tools.conformance.journal import (
+    EVERY_IMPORT,
+    EVERY_REQUEST,
+    EVERY_VIEW,
+    VIEW,
+    Call,
+    Ending,
+)
+
+# The rules that report a request or an import, by a word of it: the first one that it has.
 OF_REQUEST = {
     "copy=True": "P-24",
     "copy=False": "P-23",
-    "dl_device=None": "P-48",
-    "copy=None": "P-48",
     "dl_device": "P-26",
     "stream": "P-28",
     "max_version": "P-05",
@@ -18,54 +25,58 @@ OF_REQUEST = {
 OF_IMPORT = {
     "copy=True": "S-14",
     "copy=False": "S-15",
-    "device": "S-23",
+    "device=": "S-23",
     "OldProducer": "C-01",
     "LegacyProducer": "C-03",
 }
-OF_SUBJECT = {
-    " after ": "P-38",
-    " of ": "P-38",
-    "read-only": "P-22",
-    "()": "P-20",
-    "0": "P-19",
-    "float32": "P-03",
-}
+# Those that report requests of one array only, by a word of its name.
+OF_ARRAY = {" after ": "P-38", VIEW: "P-38", "read-only": "P-22", "()": "P-20"}
+MOST_HANGS = 3  # of views, after which no further view is tried
 
 
 def rule_of(call: Call) -> str | None:
     """Returns the rule that reports that a call ended the process; None for no part of DLPack."""
     if call.kind == "view":
         return None
-    if call.kind == "device":
-        return "P-02"
-    if call.kind == "drop":
-        return "X-01"
-    if call.kind == "free":
-        return "X-04" if call.text == "the deleter" else "C-07"
     if call.kind == "import":
         return _first(OF_IMPORT, call.text, "C-17")
-    return _first(OF_REQUEST, call.text, _of_subject(call.subject))
+    if call.kind == "request" and call.subject:
+        return _of_array(call.subject)
+    if call.kind == "request":
+        none = "P-28" if "stream=None" in call.text else "P-48" if "=None" in call.text else "P-03"
+        return _first(OF_REQUEST, " ".join(call.keywords), none)
+    others = {"device": "P-02", "drop": "X-01", "free": "X-04"}
+    return others[call.kind] if "result" not in call.text else "C-07"
 
 
-def _of_subject(subject: str) -> str:
-    """Returns the rule of a request that ends for one array only."""
-    if not subject:
-        return "P-03"
+def _of_array(subject: str) -> str:
     extents = subject[subject.rfind("(") :].strip("()").split(",")
-    if "0" in [each.strip() for each in extents] and " of " not in subject:
+    if VIEW not in subject and "0" in [each.strip() for each in extents]:
         return "P-19"
-    return _first(OF_SUBJECT, subject.replace(",0", ""), "P-16")
+    return _first(OF_ARRAY, subject, "P-16")
 
 
 def _first(rules: dict[str, str], text: str, default: str) -> str:
     return next((rule for word, rule in rules.items() if word in text), default)
 
 
-def stands_for_all(endings: tuple[Ending, ...]) -> Ending | None:
-    """Returns an ending of all requests, once a legacy and a versioned one have ended."""
-    texts = {each.call.text: each for each in endings if each.call.kind == "request"}
-    bare = texts.get("__dlpack__()")
-    versioned = next((it for it in texts.values() if it.call.keywords == ("max_version",)), None)
-    if bare is None or versioned is None:
-        return None
-    return Ending(Call("request", EVERY_REQUEST), bare.how)
+def is_summary(ending: Ending) -> bool:
+    """Whether it is one of summaries(), and no call of its own."""
+    return ending.call.text in (EVERY_REQUEST, EVERY_IMPORT)
+
+
+def summaries(endings: Sequence[Ending]) -> Iterator[Ending]:
+    """Yields endings of all calls of a kind, once enough of them have ended the process.
+
+    These are all requests, or imports, after a legacy and a versioned one; and those of all views,
+    after MOST_HANGS of them.
+    """
+    plain = {each.call.text: each.how for each in endings if not each.call.subject}
+    versioned = [each for each in endings if each.call.keywords == ("max_version",)]
+    if versioned and "__dlpack__()" in plain:
+        yield Ending(Call("request", EVERY_REQUEST), plain["__dlpack__()"])
+    if "from_dlpack(Producer())" in plain and "from_dlpack(OldProducer())" in plain:
+        yield Ending(Call("import", EVERY_IMPORT), plain["from_dlpack(Producer())"])
+    of_views = [each for each in endings if VIEW in each.call.subject and "hung" in each.how]
+    if len(of_views) >= MOST_HANGS:
+        yield Ending(Call("request", EVERY_REQUEST, subject=EVERY_VIEW), of_views[0].how)

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Callable
 
-from dlbridge.tools.conformance.attribution import rule_of
-from dlbridge.tools.conformance.journal import EVERY_REQUEST, Ending
+from dlbridge.tools.conformance.attribution import is_summary, rule_of
+from dlbridge.tools.conformance.journal import Ending
 from dlbridge.tools.conformance.lane import Lane
 from dlbridge.tools.conformance.probes import in_order
 from dlbridge.tools.conformance.registry import Probe
@@ -259,7 +259,7 @@ class Examination:
     def _endings(self) -> list[Ending]:
         """Returns the calls that ended a process of either lane, each once."""
         found = {each.call: each for lane in (self._second, self._first) for each in lane.endings}
-        return [each for each in found.values() if each.call.text != EVERY_REQUEST]
+        return [each for each in found.values() if not is_summary(each)]
 
     def remarks(self) -> list[str]:
         """Returns what ended the process and is no part of DLPack; the checks leave it out."""

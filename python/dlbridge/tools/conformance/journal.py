@@ -23,7 +23,10 @@ from dlbridge.tools.conformance.outcomes import Skip
 # view: what is no part of DLPack, such as x.T. import: the consumer, with a tensor of ours.
 Kind = Literal["request", "free", "drop", "view", "import", "device"]
 
-EVERY_REQUEST = "__dlpack__"  # the text of a call that stands for all requests
+# The texts of calls that stand for all requests and all imports, and the subject of all views.
+EVERY_REQUEST, EVERY_IMPORT, EVERY_VIEW = "__dlpack__", "from_dlpack", "views"
+EVERY = (EVERY_REQUEST, EVERY_IMPORT)
+VIEW = " of "  # in the name of each view: "x[1:] of float32 (6,)"
 SIZE = 4096  # bytes of the file
 _HEAD = 8  # bytes: the number of entries so far (6), and the length of the present one (2)
 
@@ -44,13 +47,20 @@ class Call:
         """Whether another call does what this one does, and more.
 
         What ends in one request of a plain array is expected to end so in each request that has
-        its keywords, of every array.
+        its keywords, of every array; and a view, in each view of it.
         """
-        if self.kind != other.kind or self.subject not in ("", other.subject):
+        if self.kind != other.kind or not self._is_of(other.subject):
             return False
-        more = bool(self.keywords) and set(self.keywords) <= set(other.keywords)
-        is_part = self.kind == "view" and self.text.removeprefix("x") in other.text
-        return self.text in (other.text, EVERY_REQUEST) or more or is_part
+        if self.kind == "view":
+            return self.text.removeprefix("x") in other.text
+        if self.keywords:
+            return set(self.keywords) <= set(other.keywords)
+        every = self.text in EVERY or (bool(self.subject) and self.kind == "request")
+        return every or self.text == other.text
+
+    def _is_of(self, subject: str) -> bool:
+        is_view = VIEW in subject
+        return self.subject in ("", subject) or (self.subject == EVERY_VIEW and is_view)
 
 
 @dataclass(frozen=True)
@@ -81,6 +91,7 @@ class Excluded(Skip):
 _page: Any = bytearray(SIZE)
 _endings: tuple[Ending, ...] = ()
 _count = 0
+_current: Call | None = None
 subject = ""  # the array that is examined: arrays() and large_arrays() set it
 
 
@@ -126,12 +137,18 @@ def require(call: Call) -> None:
 @contextlib.contextmanager
 def entry(call: Call) -> Iterator[None]:
     """Names the call in the block. Raises Excluded where it must not be made."""
+    global _current
     require(call)
+    if _current is not None and _current.kind == call.kind:  # the outer one says more
+        yield
+        return
+    previous, _current = _current, call
     before = bytes(_page[_HEAD : _HEAD + int.from_bytes(_page[6:_HEAD], "little")])
     _write(json.dumps(call.__dict__).encode()[: SIZE - _HEAD])
     try:
         yield
     finally:
+        _current = previous
         _write(before)
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Any
 
 from dlbridge.tools import children
-from dlbridge.tools.conformance.attribution import stands_for_all
+from dlbridge.tools.conformance.attribution import summaries
 from dlbridge.tools.conformance.journal import Call, Ending, Journal
 from dlbridge.tools.conformance.registry import Probe
 from dlbridge.tools.conformance.results import presentable
@@ -96,12 +96,11 @@ class Lane:
             if ending is None:  # it raised, or ended between two calls
                 return
             self.exclude(ending)
-            if every := stands_for_all(tuple(self.endings)):
-                self.exclude(every)
 
     def exclude(self, ending: Ending) -> None:
-        """Lets probes leave out a call from now on."""
+        """Lets probes leave out a call from now on, and all of its kind after several."""
         self.endings.append(ending)
+        self.endings += [each for each in summaries(self.endings) if each not in self.endings]
 
     def run(self, probe: Probe) -> dict[str, Any]:
         """Returns the outcome of a probe, and ends a process that it may have damaged.

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any, Callable
 
 from dlbridge.tools import children, output
+from dlbridge.tools.conformance import journal
 from dlbridge.tools.conformance.outcomes import Skip, library_code, name_error
 from dlbridge.tools.conformance.rules import STANDARDS
 from dlbridge.tools.libraries import LIBRARIES, Library
@@ -81,6 +82,16 @@ class Target:
             text = f", called with {text}," if text else ""
             raise Skip(f"the factory{text} raised {name_error(error)}") from error
 
+    def text_of(self, **overrides: Any) -> str:
+        """Returns the text of an array that make() creates: "float32 (2, 3)"."""
+        named = {name: it for name, it in {**USUAL, **overrides}.items() if name in self.accepts}
+        parts = [
+            *(["read-only"] if named.get("readonly") else []),
+            *([str(named["dtype"])] if "dtype" in named else []),
+            str(named.get("shape", "the array")),
+        ]
+        return " ".join(parts)
+
     def lacks(self, name: str, value: Any) -> str:
         """Returns why make() cannot pass an argument: the factory has no such parameter."""
         if self.name in LIBRARIES:
@@ -92,7 +103,8 @@ class Target:
         if self.function is None:
             raise Skip(NO_CONSUMER)
         consumers[:] = [self]
-        with library_code():
+        text = f"{journal.EVERY_IMPORT}({type(producer).__name__})"
+        with journal.entry(journal.Call("import", text)), library_code():
             return self.function(producer)
 
 

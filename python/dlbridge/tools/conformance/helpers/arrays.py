@@ -217,22 +217,15 @@ def _new(target: Target, **arguments: Any) -> Array | None:
     if x is None:
         return None
     named = {**USUAL, **arguments}
-    journal.subject = _text_of(target, named, named["shape"])
+    journal.subject = target.text_of(**arguments)
     shape = named["shape"] if "shape" in target.accepts else None
     dtype = named["dtype"] if "dtype" in target.accepts else None
     grid = _base(target, x, shape, dtype)
     readonly = bool(named["readonly"]) and "readonly" in target.accepts
-    what = _text_of(target, named, grid.shape if grid else None)
+    what = target.text_of(**arguments)
+    if shape is None and grid is not None:
+        what = what.replace("the array", str(grid.shape))
     return Array(what, x, grid, dtype=dtype, readonly=readonly)
-
-
-def _text_of(target: Target, named: dict[str, Any], shape: tuple[int, ...] | None) -> str:
-    parts = [
-        *(["read-only"] if named["readonly"] and "readonly" in target.accepts else []),
-        *([named["dtype"]] if "dtype" in target.accepts else []),
-        "the array" if shape is None else str(shape),
-    ]
-    return " ".join(parts)
 
 
 def arrays(target: Target) -> Iterator[Array]:

@@ -57,7 +57,7 @@ class ConsumerCall:
         argument = producer.__dlpack__() if self._gets_capsule else producer
         consume = function_with_keywords(target) if keywords else target.consume
         try:
-            with journal.entry(_call_of(producer, keywords)), library_code():
+            with journal.entry(_call_of(_described(producer), keywords)), library_code():
                 self.result = consume(argument, **keywords)
         except Exception as error:
             # Also SystemError: a deleter that is called while an exception is pending is Python
@@ -91,12 +91,15 @@ END = journal.Call("free", "the end of a result")
 _kept: list[Any] = []  # results whose end would be that of the process
 
 
-def _call_of(producer: Producer, keywords: dict[str, Any]) -> journal.Call:
+def _described(producer: Producer) -> str:
     own = {name: it for name, it in producer.fields.items() if it != PLAIN.get(name, abi.CPU)}
+    return f"{type(producer).__name__}({spelled(own)})"
+
+
+def _call_of(producer: str, keywords: dict[str, Any]) -> journal.Call:
     words = tuple(f"{name}={value!r}" for name, value in keywords.items())
-    named = spelled(own)
-    tensor = f"{type(producer).__name__}({named})"
-    return journal.Call("import", f"from_dlpack({', '.join([tensor, *words])})", words)
+    text = f"{journal.EVERY_IMPORT}({', '.join([producer, *words])})"
+    return journal.Call("import", text, words)
 
 
 def _nothing(target: Target) -> BaseException:
@@ -166,12 +169,20 @@ def function_with_keywords(target: Target) -> Callable[..., Any]:
     if target.function is None:
         raise Skip(NO_CONSUMER)
     if target.library is None:
-        return target.function
+        return _journaled(target.function)
     function, module = target.library.take, target.module
     parameters = inspect.signature(function).parameters.values() if function else ()
     if function is None or not any(each.kind is each.VAR_KEYWORD for each in parameters):
         raise Skip(f"{target.library.title} takes no keywords")
-    return partial(function, module)
+    return _journaled(partial(function, module))
+
+
+def _journaled(function: Callable[..., Any]) -> Callable[..., Any]:
+    def consume(x: Any, **keywords: Any) -> Any:
+        with journal.entry(_call_of(type(x).__name__, keywords)):
+            return function(x, **keywords)
+
+    return consume
 
 
 def with_its_device(target: Target, keywords: dict[str, Any]) -> list[dict[str, Any]]:

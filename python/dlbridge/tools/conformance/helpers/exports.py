@@ -53,6 +53,7 @@ def make(target: Target, **arguments: Any) -> Any:
 
     Some libraries export arrays of one dimension only: they get that shape by default.
     """
+    journal.subject = target.text_of(**arguments) if arguments else ""
     x = target.make(**arguments)
     if not has_dlpack(x) and "shape" in target.accepts - arguments.keys():
         x = target.make(**arguments, shape=(6,))
@@ -81,6 +82,7 @@ def call_of(keywords: Keywords, *arguments: Any) -> journal.Call:
         if name in ("max_version", "dl_device") and isinstance(value, tuple) and value >= (1,)
         else f"{name}={value!r}"
         for name, value in keywords.items()
+        if value is not None
     )
     return journal.Call("request", call_text(keywords, *arguments), tuple(words), journal.subject)
 
