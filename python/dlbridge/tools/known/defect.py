@@ -102,6 +102,7 @@ class Defect:
     remark: str = ""  # why its kind is no graver
     found_by: tuple[str, ...] = ()  # the conformance rules and tools that detect it
     fixed_in: str = ""  # the first version that is known not to have it; "": none is known
+    upstream: str = ""  # the address of its issue or pull request; "": none is known
     # How the outcome of an exchange looks that it spoils, as a regular expression; "": none does.
     seen_as: str = ""
 
@@ -125,10 +126,20 @@ class Defect:
         return re.split(r", | to ", self.seen)[0]
 
     @property
+    def last(self) -> str:
+        """The last version that is known to have it."""
+        return re.split(r", | to ", self.seen)[-1]
+
+    @property
     def seen_in(self) -> str:
         """Describes the versions that have it, and the first one without it."""
         repaired = f"fixed in {self.fixed_in}" if self.fixed_in else "not known to be fixed"
         return f"{self.seen}; {repaired}"
+
+    @property
+    def reported(self) -> str:
+        """Names its issue or pull request, as "pytorch/pytorch#188023"; "" where none is known."""
+        return "#".join(re.split(r"/(?:issues|pull)/", self.upstream.partition(".com/")[2]))
 
     def state_in(self, version: str) -> State:
         """Whether a version has it. Nothing is known of a text that is no version."""

@@ -142,6 +142,7 @@ ROWS = [
         remark="The array API allows consumers to wait with the keyword.",
         found_by=("C-02",),
         fixed_in="0.12.0",
+        upstream="https://github.com/jax-ml/jax/issues/40789",
     ),
     Defect(
         "jax-immutable-written",
@@ -169,6 +170,7 @@ ROWS = [
         """,
         remark="No sentence forbids the export of read-only memory in a legacy capsule.",
         found_by=("inspect",),
+        upstream="https://github.com/jax-ml/jax/issues/40789",
         seen_as=r"read-only: writable: .*its legacy capsule cannot be marked",
     ),
 ]

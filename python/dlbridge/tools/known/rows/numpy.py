@@ -57,6 +57,7 @@ ROWS = [
         remark="These releases are older than the sentence.",
         found_by=("P-30",),
         fixed_in="1.24.0",
+        upstream="https://github.com/numpy/numpy/issues/20742",
         seen_as=r"only supports dlpack for writeable arrays",
     ),
 ]

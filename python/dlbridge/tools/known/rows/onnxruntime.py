@@ -129,6 +129,7 @@ ROWS = [
         "refused",
         remark="No standard recommends a dtype to consumers.",
         found_by=("C-26",),
+        upstream="https://github.com/microsoft/onnxruntime/issues/24095",
         seen_as=r"Unsupported code 6",
     ),
     Defect(

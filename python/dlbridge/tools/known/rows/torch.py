@@ -33,6 +33,7 @@ ROWS = [
         """,
         found_by=("C-36",),
         fixed_in="2.14.0",
+        upstream="https://github.com/pytorch/pytorch/issues/188023",
         seen_as=r"Storage size calculation overflowed",
     ),
     Defect(
@@ -71,6 +72,7 @@ ROWS = [
         refused("ctypes_tensors.capsule(shape=(2**61, 4), strides=(4, 1))"),
         found_by=("C-11",),
         fixed_in="2.14.0",
+        upstream="https://github.com/pytorch/pytorch/issues/188023",
     ),
     Defect(
         "torch-freed-twice",

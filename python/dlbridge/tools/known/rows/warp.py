@@ -33,6 +33,7 @@ ROWS = [
         """,
         found_by=("C-09",),
         seen_as=r": wrong: .*byte_offset",
+        upstream="https://github.com/NVIDIA/warp/pull/1573",
     ),
     Defect(
         "warp-lanes",
