@@ -21,9 +21,10 @@ from dlbridge.tools import abi, known, versions
 from dlbridge.tools.conformance.rules import RULES, Text, severity_of_crash, texts
 from dlbridge.tools.conformance.rules.model import ARRAY_API
 from dlbridge.tools.known import report as reports
-from dlbridge.tools.known.defect import RunResult, helper, write_helper
+from dlbridge.tools.known.defect import FIELDS, RunResult, helper, write_helper
 from dlbridge.tools.known.report import NothingToReport, link, refusal, report, report_here
 from dlbridge.tools.libraries import LIBRARIES, Library
+from dlbridge.tools.structs import STRUCTS, DataType, Tensor
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "docs"))
 
@@ -202,15 +203,30 @@ def test_a_report_can_be_filed_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None
         f"- System: {platform.platform()}",
         f"- Python: CPython {platform.python_version()}",
         "- PyTorch: 2.13.0+cpu",
-        f"- Found with: dlbridge {dlbridge.__version__}",
+        f"- Found with: dlbridge {dlbridge.__version__}; "
+        "`dlbridge conformance torch --only P-39` checks it",
     ):
         assert line in text.splitlines()
     assert "must set the DLPACK_FLAG_BITMASK_IS_COPIED bit flag." in text
     assert "since 1.0](https://github.com/dmlc/dlpack/blob/v1.0/docs/source/python_spec.rst" in text
     assert "The program prints `flags 0`." in text
-    assert "--only P-39" in text
     assert "https://github.com/pytorch/pytorch/issues?q=is%3Aissue+dlpack+copy+not+marked" in text
-    assert "dlbridge" not in text.partition("A possible change")[0]
+    assert "dlbridge" not in text.partition("## Versions")[0]
+
+
+def test_the_fields_that_programs_change_are_where_the_structs_have_them() -> None:
+    versioned, legacy = STRUCTS["dltensor_versioned"], STRUCTS["dltensor"]
+    offsets = {field: offset for field, (_, _, offset) in FIELDS.items()}
+    assert offsets == {
+        "version": versioned.version.offset,
+        "data": legacy.tensor.offset + Tensor.data.offset,
+        "data of a versioned tensor": versioned.tensor.offset + Tensor.data.offset,
+        "device": Tensor.device.offset,
+        "ndim": Tensor.ndim.offset,
+        "lanes": Tensor.dtype.offset + DataType.lanes.offset,
+        "byte_offset": Tensor.byte_offset.offset,
+        "deleter": legacy.deleter.offset,
+    }
 
 
 def test_a_program_that_needs_the_helper_brings_it() -> None:

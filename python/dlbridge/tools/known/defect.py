@@ -160,7 +160,7 @@ class Defect:
 def helper() -> str:
     """Returns the text of the module that the programs import."""
     definitions = Path(structs.__file__).read_text(encoding="utf-8")
-    body = re.sub(r'\A""".*?"""\n', "", definitions, flags=re.DOTALL)
+    body = re.sub(r'\A# SPDX.*?\n""".*?"""\n', "", definitions, flags=re.DOTALL)
     body = re.sub(r"^(?:from|import) .*\n", "", body, flags=re.MULTILINE).strip()
     text = HELPER_SOURCE.read_text(encoding="utf-8")
     return _IMPORT_OF_STRUCTS.sub(lambda _: f"{body}\n\n", text)
@@ -191,6 +191,44 @@ def run(program: str, *, python: str = sys.executable, seconds: float = SECONDS)
         line=(process.stdout.strip().splitlines() or [""])[-1].strip(),
         noise=process.stderr.strip()[-children.MOST_NOISE :],
     )
+
+
+# Where the structs have the fields that programs change, and the capsules that have such a struct.
+FIELDS = {
+    "version": ("dltensor_versioned", "c_uint32", 0),
+    "data": ("dltensor", "c_void_p", 0),
+    "data of a versioned tensor": ("dltensor_versioned", "c_void_p", 32),
+    "device": ("dltensor", "c_int32", 8),
+    "ndim": ("dltensor", "c_int32", 16),
+    "lanes": ("dltensor", "c_uint16", 22),
+    "byte_offset": ("dltensor", "c_uint64", 40),
+    "deleter": ("dltensor", "c_void_p", 56),
+}
+
+
+def changed(field: str, value: int | None, then: str) -> str:
+    """Returns a program that changes one field of the `capsule` of an array of NumPy.
+
+    Its elements are 0, 1, 2, 3. `then` may use a `Producer()` of the capsule as well.
+    """
+    name, kind, offset = FIELDS[field]
+    address = f'pointer_of(capsule, b"{name}")' + (f" + {offset}" if offset else "")
+    keywords = "max_version=(1, 0)" if name == "dltensor_versioned" else ""
+    producer = """
+class Producer:
+    def __dlpack__(self, **keywords):
+        return capsule
+    def __dlpack_device__(self):
+        return (1, 0)
+"""
+    return f"""\
+import ctypes, numpy
+capsule = numpy.arange(8, dtype="float32")[:4].__dlpack__({keywords})
+pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi))
+ctypes.{kind}.from_address({address}).value = {value}  # {field}
+{producer.lstrip() if "Producer()" in then else ""}{textwrap.dedent(then).strip()}
+"""
 
 
 def refused(tensor: str) -> str:

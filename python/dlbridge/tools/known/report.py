@@ -15,14 +15,14 @@ from dlbridge.tools.libraries import LIBRARIES
 
 # What the project is asked for, by the kind of the defect.
 EXPECTED: dict[Kind, str] = {
-    "unsound": "The standards permit this input: the values are right or an exception is raised, "
-    "and all memory is freed once.",
+    "unsound": "The standards permit it: the right values arrive, or an exception is raised.",
     "must": "A standard demands something else:",
     "should": "A standard recommends something else:",
     "hardening": "The input breaks a standard, so this is a request and no breach: an exception, "
     "and memory that is freed once, would be better.",
     "outside": "No standard is concerned, so this is a request and no breach.",
 }
+FREED_ONCE = "The standards permit it: memory is freed once, after its last use."
 UNCLAIMED = (
     "{title} does not claim the array API, whose syntax and semantics DLPack recommends to it."
 )
@@ -68,6 +68,8 @@ def happens(row: Defect) -> str:
 def expected(row: Defect) -> str:
     """What the standards say about the behaviour."""
     usual = EXPECTED.get(row.kind, "")
+    if row.kind == "unsound" and row.outcome in ("freed", "leak"):
+        usual = FREED_ONCE
     if row.is_unclaimed:
         usual = UNCLAIMED.format(title=LIBRARIES[row.library].title)
     return " ".join(filter(None, [row.remark, usual]))
@@ -153,7 +155,9 @@ def _versions(row: Defect) -> Iterator[str]:
     for name in dict.fromkeys((row.library, "numpy")):
         if name == row.library or re.search(rf"\b{name}\b", row.program):
             yield f"- {LIBRARIES[name].title}: {LIBRARIES[name].version or row.last}"
-    yield f"- Found with: dlbridge {dlbridge.__version__}\n"
+    rules = [rule for rule in row.found_by if rule in RULES]
+    checks = f"; `dlbridge conformance {row.library} --only {rules[0]}` checks it" if rules else ""
+    yield f"- Found with: dlbridge {dlbridge.__version__}{checks}\n"
 
 
 def _lines(row: Defect) -> Iterator[str]:
@@ -168,12 +172,6 @@ def _lines(row: Defect) -> Iterator[str]:
         yield f"> “{text.sentence}”\n>"
         place = f"{text.document}, {text.place}".replace("_", r"\_")
         yield f"> ([{place}, since {text.since}]({link(text)}))\n"
-    rules = [rule for rule in row.found_by if rule in RULES]
-    if rules:
-        yield (
-            f"A possible change: {RULES[rules[0]].fix} `python -m dlbridge conformance "
-            f"{row.library} --only {rules[0]}` checks it.\n"
-        )
     yield "## Versions\n"
     yield from _versions(row)
     if HELPER in row.program:
