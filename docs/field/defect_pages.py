@@ -35,8 +35,9 @@ and when a version outside the list shows it.
 
 - `python -m dlbridge doctor` lists the defects of the versions that are installed.
 - `python -m dlbridge doctor --defect torch-copy-not-marked` prints one defect with its program.
-- `python -m dlbridge doctor --defect torch-copy-not-marked --report` prints a report in Markdown,
-  to be filed with the project as it is.
+- `python -m dlbridge doctor --defect torch-copy-not-marked --report` runs its program, and prints a
+  report in Markdown, to be filed with the project as it is. It refuses where a release has fixed
+  the defect, where it is reported already, and where the installed version does not show it.
 - A library that is missing here has not necessarily been examined.
 
 Each defect has one of these kinds:
@@ -55,7 +56,7 @@ better than the present behaviour |
 **To object** to an entry, open an issue with its identifier, and name the sentence by which the
 behaviour is permitted. The entry is changed or removed, and the pages are generated again.
 
-Many programs build capsules with [`{FILE}`]({FOLDER}/{FILE}),
+Some programs build capsules with [`{FILE}`]({FOLDER}/{FILE}),
 which needs only the standard library. `PYTHONPATH=docs python -m field.defect_pages docs` generates
 this page and the pages that it links to.
 """
@@ -119,6 +120,8 @@ def _defect(row: Defect, runs: Runs) -> Iterator[str]:
     yield f"### {row.id}\n"
     yield f"{row.what}\n"
     yield f"- *Versions:* {title(row.library)} {row.seen_in}. {_run(row, runs)}"
+    if row.upstream:
+        yield f"- *Reported:* [{row.reported}]({row.upstream})"
     yield f"- *Effect:* {EFFECTS[row.outcome].capitalize()}. {row.breaks}"
     yield from (f"- *Text:* {quote(text)}" for text in row.texts)
     if row.is_unclaimed:

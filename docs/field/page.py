@@ -11,9 +11,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from dlbridge.tools.known import DEFECTS, Defect
 from dlbridge.tools.matrix import summary
+from dlbridge.tools.versions import reaches
 from field import exchange_pages, rule_pages
 from field.data import Field, load
+from field.defect_pages import anchor
 from field.markdown import FOLDER, table, title
 
 HEAD = """\
@@ -88,10 +91,38 @@ def _kinds(field: Field, name: str) -> str:
     return f"{text}, through a function" if kinds and not support_row.get("protocol") else text
 
 
+def _since_then(field: Field) -> Iterator[str]:
+    """What newer releases than the examined ones are known to have repaired, kept or added."""
+    runs = field.defects["runs"]
+    rows = [
+        [title(row.library), runs[row.id]["version"], f"[{row.id}]({anchor(row)})", then, reported]
+        for row in DEFECTS.values()
+        if row.id in runs
+        for then in [_then(row, runs[row.id]["version"])]
+        for reported in [f"[{row.reported}]({row.upstream})" if row.upstream else ""]
+        if then
+    ]
+    yield "## Since then\n"
+    yield (
+        "What newer releases than the examined ones are known to have repaired, kept or added, by "
+        "the versions in the [list of defects](defects.md). Other defects were not tried there.\n"
+    )
+    yield from table(["Library", "Examined", "Defect", "Since then", "Reported"], rows)
+
+
+def _then(row: Defect, examined: str) -> str:
+    if row.fixed_in:
+        return "" if reaches(examined, row.fixed_in) else f"repaired in {row.fixed_in}"
+    if not reaches(examined, row.since):
+        return f"new in {row.since}"
+    return "" if reaches(examined, row.last) else f"still in {row.last}"
+
+
 def _overview(field: Field) -> Iterator[str]:
     yield HEAD
     yield from _libraries(field)
     yield from rule_pages.faults_section(field)
+    yield from _since_then(field)
     yield from rule_pages.conformance_section(field)
     yield from exchange_pages.matrix_section(field)
     yield OBJECT

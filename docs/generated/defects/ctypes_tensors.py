@@ -11,15 +11,6 @@ import ctypes as C
 import struct
 from typing import Any
 
-# SPDX-License-Identifier: BSD-3-Clause
-"""The structs of dlpack.h for ctypes (spec 1.2), and the names and flags that belong to them.
-
-This is the only definition of these structs in Python: known/ contains it in the stand-alone
-helper of its programs. A test compares the layout with dlpack.h.
-"""
-
-
-
 LEGACY, VERSIONED = "dltensor", "dltensor_versioned"  # the names of fresh capsules
 USED = {LEGACY: "used_dltensor", VERSIONED: "used_dltensor_versioned"}
 READ_ONLY, IS_COPIED, SUBBYTE_PADDED = 1, 2, 4  # the flags of a versioned tensor

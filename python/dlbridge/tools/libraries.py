@@ -104,6 +104,7 @@ class Library:
     conflicts: tuple[Conflict, ...] = ()
     outdated: Mapping[str, str] = field(default_factory=dict)  # by versions: what newer ones add
     retired: str = ""  # that there are no more releases
+    repository: str = ""  # owner and name on GitHub, where its defects are reported
 
     def load(self) -> ModuleType:
         """Imports it, and suppresses its warnings meanwhile.
@@ -343,6 +344,7 @@ ROWS = [
         "numpy",
         "NumPy",
         ("numpy",),
+        repository="numpy/numpy",
         array=_numpy_array,
         in_demo=True,
         outdated={"1.23 to 2.0.99": "NumPy exports versioned capsules since 2.1"},
@@ -355,6 +357,7 @@ ROWS = [
         "torch",
         "PyTorch",
         ("torch",),
+        repository="pytorch/pytorch",
         array=lambda m, values, dtype: m.tensor(values, dtype=getattr(m, dtype)),
         in_demo=True,
         is_exclusive_with={"tensorflow": "their shared objects have conflicted in many releases"},
@@ -371,6 +374,7 @@ ROWS = [
         "jax",
         "JAX",
         ("jax",),
+        repository="jax-ml/jax",
         array=lambda m, values, dtype: m.numpy.asarray(values, dtype=dtype),
         in_demo=True,
         take=lambda m, x, **how: m.dlpack.from_dlpack(x, **how),
@@ -385,6 +389,7 @@ ROWS = [
         "tensorflow",
         "TensorFlow",
         ("tensorflow", "tensorflow-cpu"),
+        repository="tensorflow/tensorflow",
         array=lambda m, values, dtype: m.constant(values, dtype=dtype),
         in_demo=True,
         take=lambda m, x: m.experimental.dlpack.from_dlpack(x),
@@ -417,6 +422,7 @@ ROWS = [
         "tvm_ffi",
         "tvm-ffi",
         ("apache-tvm-ffi",),
+        repository="apache/tvm-ffi",
         may_import=("torch",),
         array=lambda m, values, dtype: m.from_dlpack(_new_capsule(values, dtype)),
         in_demo=True,
@@ -433,6 +439,7 @@ ROWS = [
         "paddle",
         "Paddle",
         ("paddlepaddle", "paddlepaddle-gpu"),
+        repository="PaddlePaddle/Paddle",
         array=lambda m, values, dtype: m.to_tensor(values, dtype=dtype),
         in_demo=True,
         take=lambda m, x, **how: m.from_dlpack(x, **how),
@@ -470,6 +477,7 @@ ROWS = [
         "mxnet",
         "MXNet",
         ("mxnet",),
+        repository="apache/mxnet",
         array=lambda m, values, dtype: m.nd.array(values, dtype=dtype),
         give=lambda m, x: x.to_dlpack_for_read(),
         take=lambda m, x: m.nd.from_dlpack(x),
@@ -490,6 +498,7 @@ ROWS = [
         "mpi4py",
         "mpi4py",  # has buffers of bytes, but no arrays
         ("mpi4py",),
+        repository="mpi4py/mpi4py",
         take=lambda m, x: m.MPI.buffer.frombuffer(x),
         address=lambda m, x: x.address,
         values=lambda m, x: list(memoryview(x)),
@@ -517,6 +526,7 @@ ROWS = [
         "dpctl",
         "dpctl",  # up to 0.21; its arrays have since moved to dpnp
         ("dpctl",),
+        repository="IntelPython/dpctl",
         array=lambda m, values, dtype: _dpctl_tensor().asarray(values, dtype=dtype),
         take=lambda m, x, **how: _dpctl_tensor().from_dlpack(x, **how),
         address=lambda m, x: x._pointer if hasattr(x, "_pointer") else x.ctypes.data,
@@ -529,6 +539,7 @@ ROWS = [
         "dpnp",
         "dpnp",
         ("dpnp",),
+        repository="IntelPython/dpnp",
         array=lambda m, values, dtype: m.array(values, dtype=dtype),
         take=lambda m, x, **how: m.from_dlpack(x, **how),
         address=_dpnp_address,
@@ -541,6 +552,7 @@ ROWS = [
         "mlx",
         "MLX",
         ("mlx",),
+        repository="ml-explore/mlx",
         array=lambda m, values, dtype: m.core.array(
             values, dtype=getattr(m.core, "bool_" if dtype == "bool" else dtype)
         ),
@@ -555,6 +567,7 @@ ROWS = [
         "pyarrow",
         "PyArrow",
         ("pyarrow",),
+        repository="apache/arrow",
         array=_arrow_array,
         take=lambda m, x, **how: m.Tensor.from_dlpack(x, **how),
         address=_arrow_address,
@@ -564,6 +577,7 @@ ROWS = [
         "onnxruntime",
         "ONNX Runtime",
         ("onnxruntime", "onnxruntime-gpu"),
+        repository="microsoft/onnxruntime",
         array=_onnx_value,
         take=lambda m, x: m.OrtValue.from_dlpack(x),
         address=lambda m, x: x.data_ptr(),
@@ -574,6 +588,7 @@ ROWS = [
         "warp",
         "Warp",
         ("warp-lang",),
+        repository="NVIDIA/warp",
         array=lambda m, values, dtype: m.array(values, dtype=getattr(m, dtype)),
         take=_warp_take,
         address=lambda m, x: x.ptr,
@@ -587,6 +602,7 @@ ROWS = [
         "cuda.core",
         "cuda.core",  # has views of other libraries' memory
         ("cuda-core",),
+        repository="NVIDIA/cuda-python",
         array=lambda m, values, dtype: m.utils.StridedMemoryView.from_dlpack(
             _numpy(values, dtype), stream_ptr=-1
         ),
@@ -604,7 +620,9 @@ ROWS = [
         ),
         also_import=("cuda.core.utils",),
     ),
-    Library("nanobind", "nanobind", ("nanobind",)),  # imports in C++ extensions, with a compiler
+    Library(  # imports in C++ extensions, with a compiler
+        "nanobind", "nanobind", ("nanobind",), repository="wjakob/nanobind"
+    ),
 ]
 
 LIBRARIES: dict[str, Library] = {row.module: row for row in ROWS}

@@ -276,6 +276,31 @@ def test_the_programs_of_the_defects_are_collected() -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", collected["date"])
 
 
+def test_what_newer_releases_changed() -> None:
+    """Repaired, still there, new, and nothing: by the versions of the table alone."""
+    examined = {
+        "torch-negative-strides": "2.13.0",
+        "numpy-no-memory": "2.4.6",
+        "torch-negative-bit": "2.12.0",
+        "torch-copy-not-marked": "2.13.0",
+        "torch-huge-shape": "2.14.0",
+    }
+    runs = {
+        name: {"version": version, "reproduced": True, "shows": ""}
+        for name, version in examined.items()
+    }
+    part = sections(page.pages(small(runs=runs))["field.md"])["Since then"]
+    rows = [line.split(" | ") for line in part.splitlines() if line.startswith("| ")][1:]
+    then = {re.findall(r"\[(.*?)\]", row[2])[0]: (row[3], row[4]) for row in rows}
+    assert {name: text for name, (text, _) in then.items()} == {
+        "numpy-no-memory": "still in 2.5.5",
+        "torch-negative-strides": "repaired in 2.14.0",
+        "torch-negative-bit": "new in 2.13.0",
+    }
+    reported = then["torch-negative-strides"][1]
+    assert "[pytorch/pytorch#188023](https://github.com/pytorch/pytorch/issues/188023)" in reported
+
+
 def test_the_runs_are_those_of_known_defects(field: data.Field) -> None:
     assert set(field.defects["runs"]) <= set(known.DEFECTS)
     assert defect_pages.load(DOCS) == field.defects

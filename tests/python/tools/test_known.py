@@ -6,9 +6,11 @@ from __future__ import annotations
 import ast
 import doctest
 import os
+import platform
 import re
 import subprocess
 import sys
+import urllib.parse
 from pathlib import Path
 from typing import get_args
 
@@ -16,10 +18,13 @@ import pytest
 
 import dlbridge
 from dlbridge.tools import abi, known, versions
-from dlbridge.tools.conformance.rules import RULES, severity_of_crash
+from dlbridge.tools.conformance.rules import RULES, Text, severity_of_crash, texts
 from dlbridge.tools.conformance.rules.model import ARRAY_API
-from dlbridge.tools.known.defect import helper, write_helper
-from dlbridge.tools.known.report import NothingToReport, report
+from dlbridge.tools.known import report as reports
+from dlbridge.tools.known.defect import FIELDS, RunResult, helper, write_helper
+from dlbridge.tools.known.report import NothingToReport, link, refusal, report, report_here
+from dlbridge.tools.libraries import LIBRARIES, Library
+from dlbridge.tools.structs import STRUCTS, DataType, Tensor
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "docs"))
 
@@ -89,11 +94,13 @@ def test_a_defect_is_complete(defect: known.Defect) -> None:
     if defect.works:
         assert "dlbridge" in defect.works
         compile(defect.works, defect.id, "exec")
-    last = defect.seen.replace(" to ", ", ").split(", ")[-1]
-    for each in (defect.since, last):
+    for each in (defect.since, defect.last):
         assert defect.is_in(each) and defect in known.of(defect.library, each)
     assert not defect.is_in("0") and not defect.is_in("9999")
-    assert not defect.fixed_in or not versions.reaches(last, defect.fixed_in)
+    assert not defect.fixed_in or not versions.reaches(defect.last, defect.fixed_in)
+    repository = re.escape(LIBRARIES[defect.library].repository)
+    address = rf"https://github\.com/{repository}/(issues|pull)/\d+"
+    assert repository and (not defect.upstream or re.fullmatch(address, defect.upstream))
 
 
 @pytest.mark.parametrize(
@@ -158,48 +165,116 @@ def test_nothing_permitted_is_a_defect(name: str) -> None:
         report(row)
 
 
-def test_a_defect_that_a_release_fixed_is_not_reported() -> None:
-    with pytest.raises(NothingToReport, match=r"torch-negative-strides: PyTorch 2\.14\.0 fixed it"):
-        report(known.DEFECTS["torch-negative-strides"], "2.13.0")
+@pytest.mark.parametrize(
+    "name, why",
+    [
+        ("torch-negative-strides", r"PyTorch 2\.14\.0 fixed it \(https://.*/188023\): upgrade"),
+        ("dpctl-byte-offset", r"dpctl 0\.22\.1 fixed it: upgrade"),
+        ("warp-byte-offset", r"reported already.*https://github\.com/NVIDIA/warp/pull/1573$"),
+        ("mxnet-bool", r"MXNet was retired in 2023"),
+    ],
+)
+def test_no_report_is_a_duplicate_or_comes_too_late(name: str, why: str) -> None:
+    for write in (report, report_here):
+        with pytest.raises(NothingToReport, match=rf"{name}: .*{why}"):
+            write(known.DEFECTS[name])
 
 
-def test_a_report_can_be_filed_as_it_is() -> None:
-    text = report(known.DEFECTS["torch-copy-not-marked"], "2.13.0+cpu")
+def test_only_what_the_installed_version_shows_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = known.DEFECTS["torch-copy-not-marked"]
+    shown = RunResult("", row.shows, "")
+    monkeypatch.setattr("dlbridge.tools.known.report.run", lambda program: shown)
+    monkeypatch.setattr(Library, "version", "2.13.0")
+    monkeypatch.setattr(Library, "importable", True)
+    assert report_here(row) == report(row)
+    shown = RunResult("", "flags 2", "")
+    with pytest.raises(NothingToReport, match=r"PyTorch 2\.13\.0 does not show it here.*flags 2"):
+        report_here(row)
+    monkeypatch.setattr(Library, "importable", False)
+    with pytest.raises(NothingToReport, match=r"install PyTorch 2\.13\.0"):
+        report_here(row)
+
+
+def test_a_report_can_be_filed_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Library, "version", "2.13.0+cpu")
+    text = report(known.DEFECTS["torch-copy-not-marked"])
     assert text.startswith("# DLPack in PyTorch: A requested copy is not marked IS_COPIED\n")
-    assert "- PyTorch: 2.13.0+cpu\n" in text
+    for line in (
+        f"- System: {platform.platform()}",
+        f"- Python: CPython {platform.python_version()}",
+        "- PyTorch: 2.13.0+cpu",
+        f"- Found with: dlbridge {dlbridge.__version__}; "
+        "`dlbridge conformance torch --only P-39` checks it",
+    ):
+        assert line in text.splitlines()
     assert "must set the DLPACK_FLAG_BITMASK_IS_COPIED bit flag." in text
-    assert "since 1.0" in text
+    assert "since 1.0](https://github.com/dmlc/dlpack/blob/v1.0/docs/source/python_spec.rst" in text
     assert "The program prints `flags 0`." in text
-    assert "--only P-39" in text
-    assert "dlbridge" not in text.partition("## A possible change")[0]
-    assert helper().rstrip() in text
+    assert "https://github.com/pytorch/pytorch/issues?q=is%3Aissue+dlpack+copy+not+marked" in text
+    assert "dlbridge" not in text.partition("## Versions")[0]
+
+
+def test_the_fields_that_programs_change_are_where_the_structs_have_them() -> None:
+    versioned, legacy = STRUCTS["dltensor_versioned"], STRUCTS["dltensor"]
+    offsets = {field: offset for field, (_, _, offset) in FIELDS.items()}
+    assert offsets == {
+        "version": versioned.version.offset,
+        "data": legacy.tensor.offset + Tensor.data.offset,
+        "data of a versioned tensor": versioned.tensor.offset + Tensor.data.offset,
+        "device": Tensor.device.offset,
+        "ndim": Tensor.ndim.offset,
+        "lanes": Tensor.dtype.offset + DataType.lanes.offset,
+        "byte_offset": Tensor.byte_offset.offset,
+        "deleter": legacy.deleter.offset,
+    }
+
+
+def test_a_program_that_needs_the_helper_brings_it() -> None:
+    assert helper().rstrip() in report(known.DEFECTS["torch-freed-twice"])
     assert "ctypes_tensors" not in report(known.DEFECTS["torch-negative-bit"])
 
 
 @pytest.mark.parametrize(
+    "name", [name for name, each in vars(texts).items() if isinstance(each, Text)]
+)
+def test_every_sentence_has_a_link_to_its_words(name: str) -> None:
+    text = getattr(texts, name)
+    address, _, words = link(text).partition("#:~:text=")
+    assert urllib.parse.unquote(words) in text.sentence
+    since = "2022.12" if text.since == "2021.12" else text.since
+    assert f"/{since}/" in address or f"/v{since}/" in address
+
+
+@pytest.mark.parametrize(
     "defect",
-    [each for each in known.DEFECTS.values() if each.is_fault and not each.fixed_in],
+    [each for each in known.DEFECTS.values() if not refusal(each)],
     ids=lambda defect: defect.id,
 )
-def test_every_defect_has_a_report(defect: known.Defect) -> None:
+def test_every_other_defect_has_a_report(defect: known.Defect) -> None:
     text = report(defect)
     assert defect.program in text and defect.what.rstrip(".") in text
-    assert all(each.sentence in text for each in defect.texts)
+    assert all(each.sentence in text and link(each) in text for each in defect.texts)
 
 
 def test_the_doctor_prints_the_report() -> None:
     command = [sys.executable, "-m", "dlbridge", "doctor", "--report"]
-    arguments = [*command, "--defect", "mlx-any-version"]
-    process = subprocess.run(arguments, capture_output=True, text=True)
-    assert process.returncode == 0
-    assert process.stdout.strip() == report(known.DEFECTS["mlx-any-version"]).strip()
     for more, message in (
         ([], "--report requires --defect ID"),
         (["--defect", "torch-read-only"], "no sentence of a standard forbids it"),
+        (["--defect", "warp-byte-offset"], "https://github.com/NVIDIA/warp/pull/1573"),
     ):
         process = subprocess.run([*command, *more], capture_output=True, text=True)
         assert (process.returncode, process.stdout) == (2, "")
         assert message in process.stderr
+
+
+@pytest.mark.skipif(not known.installed("numpy"), reason="NumPy shows the defect")
+def test_the_doctor_runs_the_program_before_it_prints_the_report() -> None:
+    command = [sys.executable, "-m", "dlbridge", "doctor", "--report"]
+    arguments = [*command, "--defect", "numpy-no-memory"]
+    process = subprocess.run(arguments, capture_output=True, text=True)
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout.strip() == report(known.DEFECTS["numpy-no-memory"]).strip()
 
 
 def test_a_page_groups_by_kind_and_folds_hardening_away() -> None:
@@ -226,7 +301,7 @@ def test_no_row_is_there_twice() -> None:
 
 
 def test_versions() -> None:
-    assert not doctest.testmod(versions).failed
+    assert not doctest.testmod(versions).failed and not doctest.testmod(reports).failed
     assert versions.contains("2.1 to 2.4.6", "2.1.0")
     assert not versions.contains("2.1 to 2.4.6", "2.1rc1")
     assert not versions.contains("2.1 to 2.4.6", "2.4.6.post1")

@@ -15,6 +15,7 @@ import importlib.util
 import json
 import os
 import re
+import subprocess
 import sys
 import textwrap
 import threading
@@ -28,15 +29,14 @@ from dlbridge._missing import MESSAGE, is_missing
 from dlbridge.tools import children, known, versions
 from dlbridge.tools.doctor import advice, environment, sections
 from dlbridge.tools.known.defect import HEADINGS, HELPER, HELPER_SOURCE, helper
-from dlbridge.tools.known.report import NothingToReport, expected, happens, quote
-from dlbridge.tools.known.report import report as report_of
+from dlbridge.tools.known.report import NothingToReport, expected, happens, quote, report_here
 from dlbridge.tools.libraries import LIBRARIES, RETIRED_PACKAGES, Library
 
 SUMMARY = "report headers, compilers, drivers, libraries and their known defects on this machine"
 SECONDS_PER_LIBRARY = 60.0
 
 
-DESCRIBED = ("id", "outcome", "kind", "what", "since", "fixed_in")
+DESCRIBED = ("id", "outcome", "kind", "what", "since", "fixed_in", "upstream")
 
 
 def _defects(name: str, version: str, state: known.State) -> list[dict[str, str]]:
@@ -193,7 +193,10 @@ def _defects_sections(name: str, row: dict[str, Any]) -> Iterator[sections.Secti
         rows = [each for each in row["defects"] if (each["kind"] == "permitted") == permitted]
         if rows:
             heading = f"{title} {LIBRARIES[name].title} {row['version']}"
-            yield (heading, [(each["id"], _with_remedy(name, each)) for each in rows])
+            yield (
+                heading,
+                [(each["id"], _with_versions(known.DEFECTS[each["id"]])) for each in rows],
+            )
     if row["untried"]:
         title = f"{LIBRARIES[name].title} {row['version']}"
         rows = [known.DEFECTS[each["id"]] for each in row["untried"]]
@@ -201,10 +204,13 @@ def _defects_sections(name: str, row: dict[str, Any]) -> Iterator[sections.Secti
         yield (heading, [(each.id, each.seen_in) for each in rows])
 
 
-def _with_remedy(name: str, row: dict[str, str]) -> str:
-    if not row["fixed_in"]:
-        return row["what"]
-    return f"{row['what']} Fixed in {LIBRARIES[name].title} {row['fixed_in']}: upgrade."
+def _with_versions(row: known.Defect) -> str:
+    """Describes what is present: since when, until when, and where it is reported."""
+    until = f", not known to be fixed as of {row.last}" if row.is_fault else ""
+    if row.fixed_in:
+        until = f", fixed in {row.fixed_in}: upgrade to {row.fixed_in}"
+    reported = f" Reported: {row.upstream}" if row.upstream else ""
+    return f"{row.what} Since {row.since}{until}.{reported}"
 
 
 def sections_of(report: dict[str, Any]) -> list[sections.Section]:
@@ -234,7 +240,8 @@ def explain(defect: known.Defect) -> list[sections.Section]:
         ("breaks", defect.breaks),
         ("remedy", defect.remedy),
         ("seen in", defect.seen),
-        ("fixed in", defect.fixed_in or "not known"),
+        ("fixed in", defect.fixed_in or f"not known as of {defect.last}"),
+        ("reported", defect.upstream or "not known"),
         ("shows", happens(defect)),
     ]
     if HELPER in defect.program:
@@ -275,7 +282,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report",
         action="store_true",
-        help="with --defect: print a report in Markdown instead, to be filed with the project",
+        help="with --defect: run its program, and print a report in Markdown to file with the "
+        "project; refused where a release has fixed it, or it is reported already",
     )
 
 
@@ -299,9 +307,9 @@ def _wrong_usage(options: argparse.Namespace) -> str:
 
 
 def _print_defect(options: argparse.Namespace) -> None:
-    """Raises NothingToReport."""
+    """Raises NothingToReport, and subprocess.TimeoutExpired where a program does not end."""
     if options.report:
-        print(report_of(options.defect, known.installed(options.defect.library)))
+        print(report_here(options.defect))
     elif options.json:
         print(json.dumps(as_json(options.defect), indent=2))
     else:
@@ -310,7 +318,7 @@ def _print_defect(options: argparse.Namespace) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the report. Returns the exit status: 0, or 2 for wrong usage."""
+    """Prints the report. Returns the exit status: 0, or 2 for wrong usage and a refused report."""
     wrong = _wrong_usage(options)
     if wrong:
         print(f"dlbridge doctor: {wrong}", file=sys.stderr)
@@ -318,7 +326,7 @@ def run(options: argparse.Namespace) -> int:
     if options.defect is not None:
         try:
             _print_defect(options)
-        except NothingToReport as error:
+        except (NothingToReport, subprocess.TimeoutExpired) as error:
             print(f"dlbridge doctor: {error}", file=sys.stderr)
             return 2
         return 0

@@ -102,6 +102,7 @@ class Defect:
     remark: str = ""  # why its kind is no graver
     found_by: tuple[str, ...] = ()  # the conformance rules and tools that detect it
     fixed_in: str = ""  # the first version that is known not to have it; "": none is known
+    upstream: str = ""  # the address of its issue or pull request; "": none is known
     # How the outcome of an exchange looks that it spoils, as a regular expression; "": none does.
     seen_as: str = ""
 
@@ -125,10 +126,20 @@ class Defect:
         return re.split(r", | to ", self.seen)[0]
 
     @property
+    def last(self) -> str:
+        """The last version that is known to have it."""
+        return re.split(r", | to ", self.seen)[-1]
+
+    @property
     def seen_in(self) -> str:
         """Describes the versions that have it, and the first one without it."""
         repaired = f"fixed in {self.fixed_in}" if self.fixed_in else "not known to be fixed"
         return f"{self.seen}; {repaired}"
+
+    @property
+    def reported(self) -> str:
+        """Names its issue or pull request, as "pytorch/pytorch#188023"; "" where none is known."""
+        return "#".join(re.split(r"/(?:issues|pull)/", self.upstream.partition(".com/")[2]))
 
     def state_in(self, version: str) -> State:
         """Whether a version has it. Nothing is known of a text that is no version."""
@@ -149,7 +160,7 @@ class Defect:
 def helper() -> str:
     """Returns the text of the module that the programs import."""
     definitions = Path(structs.__file__).read_text(encoding="utf-8")
-    body = re.sub(r'\A""".*?"""\n', "", definitions, flags=re.DOTALL)
+    body = re.sub(r'\A# SPDX.*?\n""".*?"""\n', "", definitions, flags=re.DOTALL)
     body = re.sub(r"^(?:from|import) .*\n", "", body, flags=re.MULTILINE).strip()
     text = HELPER_SOURCE.read_text(encoding="utf-8")
     return _IMPORT_OF_STRUCTS.sub(lambda _: f"{body}\n\n", text)
@@ -180,6 +191,44 @@ def run(program: str, *, python: str = sys.executable, seconds: float = SECONDS)
         line=(process.stdout.strip().splitlines() or [""])[-1].strip(),
         noise=process.stderr.strip()[-children.MOST_NOISE :],
     )
+
+
+# Where the structs have the fields that programs change, and the capsules that have such a struct.
+FIELDS = {
+    "version": ("dltensor_versioned", "c_uint32", 0),
+    "data": ("dltensor", "c_void_p", 0),
+    "data of a versioned tensor": ("dltensor_versioned", "c_void_p", 32),
+    "device": ("dltensor", "c_int32", 8),
+    "ndim": ("dltensor", "c_int32", 16),
+    "lanes": ("dltensor", "c_uint16", 22),
+    "byte_offset": ("dltensor", "c_uint64", 40),
+    "deleter": ("dltensor", "c_void_p", 56),
+}
+
+
+def changed(field: str, value: int | None, then: str) -> str:
+    """Returns a program that changes one field of the `capsule` of an array of NumPy.
+
+    Its elements are 0, 1, 2, 3. `then` may use a `Producer()` of the capsule as well.
+    """
+    name, kind, offset = FIELDS[field]
+    address = f'pointer_of(capsule, b"{name}")' + (f" + {offset}" if offset else "")
+    keywords = "max_version=(1, 0)" if name == "dltensor_versioned" else ""
+    producer = """
+class Producer:
+    def __dlpack__(self, **keywords):
+        return capsule
+    def __dlpack_device__(self):
+        return (1, 0)
+"""
+    return f"""\
+import ctypes, numpy
+capsule = numpy.arange(8, dtype="float32")[:4].__dlpack__({keywords})
+pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi))
+ctypes.{kind}.from_address({address}).value = {value}  # {field}
+{producer.lstrip() if "Producer()" in then else ""}{textwrap.dedent(then).strip()}
+"""
 
 
 def refused(tensor: str) -> str:

@@ -3,35 +3,57 @@
 
 from __future__ import annotations
 
+import platform
+import re
+import urllib.parse
 from collections.abc import Iterator
 
+import dlbridge
 from dlbridge.tools.conformance.rules import RULES, Text
-from dlbridge.tools.known.defect import HELPER, Defect, Kind, helper
+from dlbridge.tools.known.defect import HELPER, Defect, Kind, helper, run
 from dlbridge.tools.libraries import LIBRARIES
 
 # What the project is asked for, by the kind of the defect.
 EXPECTED: dict[Kind, str] = {
-    "unsound": "The standards permit this input: the values are right or an exception is raised, "
-    "and all memory is freed once.",
+    "unsound": "The standards permit it: the right values arrive, or an exception is raised.",
     "must": "A standard demands something else:",
     "should": "A standard recommends something else:",
     "hardening": "The input breaks a standard, so this is a request and no breach: an exception, "
     "and memory that is freed once, would be better.",
     "outside": "No standard is concerned, so this is a request and no breach.",
 }
+FREED_ONCE = "The standards permit it: memory is freed once, after its last use."
 UNCLAIMED = (
     "{title} does not claim the array API, whose syntax and semantics DLPack recommends to it."
 )
 
+_DLPACK = "https://github.com/dmlc/dlpack/blob/v{since}/"
+_ARRAY_API = "https://data-apis.org/array-api/{since}/"
+# The page that has a sentence, by its place, or else by its document.
+_PAGES = {
+    "dlpack.h": f"{_DLPACK}include/dlpack/dlpack.h",
+    "DLPack Python specification": f"{_DLPACK}docs/source/python_spec.rst",
+    "CPython": "https://docs.python.org/{since}/c-api/typeobj.html",
+    "__dlpack__": f"{_ARRAY_API}API_specification/generated/array_api.array.__dlpack__.html",
+    "__dlpack_device__": (
+        f"{_ARRAY_API}API_specification/generated/array_api.array.__dlpack_device__.html"
+    ),
+    "asarray": f"{_ARRAY_API}API_specification/generated/array_api.asarray.html",
+    "from_dlpack": f"{_ARRAY_API}API_specification/generated/array_api.from_dlpack.html",
+    "array object": f"{_ARRAY_API}API_specification/array_object.html",
+    "copy keyword argument behavior": (f"{_ARRAY_API}design_topics/copies_views_and_mutation.html"),
+    "Data interchange mechanisms": f"{_ARRAY_API}design_topics/data_interchange.html",
+}
+
 
 class NothingToReport(ValueError):
-    """The behaviour is permitted, or a release has changed it."""
+    """A report would be wrong or a duplicate: the message says why, and where the other one is."""
 
 
 def quote(text: Text) -> str:
     """Quotes a sentence with its place and version.
 
-    >>> quote(Text("dlpack.h", "0.2", "DLTensor.ndim", "Number of dimensions"))
+    >>> quote(Text("dlpack.h", "0.2", "DLTensor.ndim", "Number of dimensions", "states"))
     'dlpack.h, `DLTensor.ndim`, since 0.2: “Number of dimensions”'
     """
     return f"{text.document}, `{text.place}`, since {text.since}: “{text.sentence}”"
@@ -46,41 +68,112 @@ def happens(row: Defect) -> str:
 def expected(row: Defect) -> str:
     """What the standards say about the behaviour."""
     usual = EXPECTED.get(row.kind, "")
+    if row.kind == "unsound" and row.outcome in ("freed", "leak"):
+        usual = FREED_ONCE
     if row.is_unclaimed:
         usual = UNCLAIMED.format(title=LIBRARIES[row.library].title)
     return " ".join(filter(None, [row.remark, usual]))
 
 
-def report(row: Defect, version: str | None = None) -> str:
-    """Returns the report; `version` is the installed one, where the program was run.
+def link(text: Text) -> str:
+    """Returns the address of a sentence in the release that first has it.
 
-    Raises NothingToReport for permitted behaviour, and for a defect that a release has fixed.
+    It is that of the page; where the page is HTML, browsers scroll to the words.
+
+    >>> link(Text("dlpack.h", "1.0", "DLTensor.data", "Data may be `NULL` if so.", "states"))
+    'https://github.com/dmlc/dlpack/blob/v1.0/include/dlpack/dlpack.h#:~:text=Data%20may%20be'
     """
-    if not row.is_fault:
-        raise NothingToReport(f"{row.id}: no sentence of a standard forbids it. {row.remark}")
-    if row.fixed_in:
-        raise NothingToReport(f"{row.id}: {LIBRARIES[row.library].title} {row.fixed_in} fixed it.")
-    return "\n".join(_lines(row, version))
+    page = _PAGES.get(text.place.partition(",")[0]) or _PAGES[text.document]
+    words = max(re.findall(r"\w+(?: \w+)*", text.sentence), key=len)
+    # The pages of 2021.12 have other names; 2022.12 has all of its sentences.
+    since = "2022.12" if text.since == "2021.12" else text.since
+    return f"{page.format(since=since)}#:~:text={urllib.parse.quote(words)}"
 
 
-def _lines(row: Defect, version: str | None) -> Iterator[str]:
+def refusal(row: Defect) -> str:
+    """Returns why a project does not want a report; "" where it does."""
     title = LIBRARIES[row.library].title
-    yield f"# DLPack in {title}: {row.what.rstrip('.')}\n"
-    yield f"- {title}: {version if version and row.is_in(version) else row.seen}\n"
+    if not row.is_fault:
+        return f"no sentence of a standard forbids it. {row.remark}"
+    if row.fixed_in:
+        known = f" ({row.upstream})" if row.upstream else ""
+        return f"{title} {row.fixed_in} fixed it{known}: upgrade."
+    if row.upstream:
+        return f"it is reported already. Comment there if you have more to say: {row.upstream}"
+    if LIBRARIES[row.library].retired:
+        return f"{LIBRARIES[row.library].retired}."
+    return ""
+
+
+def report_here(row: Defect) -> str:
+    """Runs the program with the installed version, and returns the report.
+
+    Raises NothingToReport as report() does, and where the program does not show the defect here;
+    subprocess.TimeoutExpired where it does not end.
+    """
+    library = LIBRARIES[row.library]
+    why = refusal(row)
+    if not why and (not library.importable or library.version is None):
+        why = f"a report states where its program was run: install {library.title} {row.last}."
+    if not why:
+        result = run(row.program)
+        if not row.is_reproduced_by(result):
+            why = f"{library.title} {library.version} does not show it here; its program: {result}."
+    if why:
+        raise NothingToReport(f"{row.id}: {why}")
+    return report(row)
+
+
+def report(row: Defect) -> str:
+    """Returns the report, with the versions that are installed here.
+
+    Raises NothingToReport for permitted behaviour, for a defect that a release has fixed or that
+    is reported already, and for a library without further releases.
+    """
+    why = refusal(row)
+    if why:
+        raise NothingToReport(f"{row.id}: {why}")
+    return "\n".join(_lines(row))
+
+
+def _search(row: Defect) -> str:
+    """A comment for the reporter, which Markdown hides: what to do before."""
+    library = LIBRARIES[row.library]
+    issues = f"https://github.com/{library.repository}/issues"
+    words = row.id.removeprefix(f"{row.library}-").replace("-", " ")
+    queries = (f"is:issue dlpack {words}", "is:issue dlpack")
+    addresses = (f"{issues}?q={urllib.parse.quote_plus(query)}" for query in queries)
+    return (
+        f"<!-- Before you file it, run it with the newest release of {library.title}, "
+        f"and look for a duplicate: {' and '.join(addresses)} -->\n"
+    )
+
+
+def _versions(row: Defect) -> Iterator[str]:
+    yield f"- System: {platform.platform()}"
+    yield f"- Python: {platform.python_implementation()} {platform.python_version()}"
+    for name in dict.fromkeys((row.library, "numpy")):
+        if name == row.library or re.search(rf"\b{name}\b", row.program):
+            yield f"- {LIBRARIES[name].title}: {LIBRARIES[name].version or row.last}"
+    rules = [rule for rule in row.found_by if rule in RULES]
+    checks = f"; `dlbridge conformance {row.library} --only {rules[0]}` checks it" if rules else ""
+    yield f"- Found with: dlbridge {dlbridge.__version__}{checks}\n"
+
+
+def _lines(row: Defect) -> Iterator[str]:
+    yield f"# DLPack in {LIBRARIES[row.library].title}: {row.what.rstrip('.')}\n"
+    yield _search(row)
     yield "## What happens\n"
     yield f"```python\n{row.program}\n```\n"
     yield f"{happens(row)} {row.what}\n"
     yield f"What it affects: {row.breaks}\n"
     yield f"## What is expected\n\n{expected(row)}\n"
-    yield from (f"> {quote(text)}\n" for text in row.texts)
-    rules = [rule for rule in row.found_by if rule in RULES]
-    if rules:
-        yield "## A possible change\n"
-        yield f"{RULES[rules[0]].fix}\n"
-        yield (
-            f"After it, `python -m dlbridge conformance {row.library} --only {rules[0]}` no longer "
-            "reports it.\n"
-        )
+    for text in row.texts:
+        yield f"> “{text.sentence}”\n>"
+        place = f"{text.document}, {text.place}".replace("_", r"\_")
+        yield f"> ([{place}, since {text.since}]({link(text)}))\n"
+    yield "## Versions\n"
+    yield from _versions(row)
     if HELPER in row.program:
         yield f"<details><summary>{HELPER}.py, which the program imports</summary>\n"
         yield f"```python\n{helper().rstrip()}\n```\n"

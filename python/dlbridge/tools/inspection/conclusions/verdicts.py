@@ -166,7 +166,9 @@ def _read(row: Consumer, version: str, response: Response) -> _Prediction:
         if reaction == NO_EFFECT or not case.holds(x):
             continue
         met.append(case.name)
-        prediction = _of_reaction(reaction, case.why(x))
+        prediction = _of_reaction(
+            reaction, f"{case.why(x)}{_repair(case.reactions[row.name], reaction)}"
+        )
         if prediction.outcome in ("refuses", "crashes"):
             # Consumers examine a tensor in the order of the cases, and stop here.
             return replace(prediction, protocol=response.name, met=(case.name,))
@@ -232,6 +234,13 @@ def affected(verdicts: Iterable[Verdict], case: str, reactions: Reactions) -> st
         else f"{', '.join(groups[text])}: {text}"
         for text in worst_first
     )
+
+
+def _repair(change: str | Changed, reaction: str) -> str:
+    """Names the release that no longer crashes, where the reaction of a version is a crash."""
+    if isinstance(change, str) or reaction not in SIGNALS:
+        return ""
+    return f"; fixed in {change.version}: upgrade to {change.version}"
 
 
 def _until(reaction: str | Changed) -> str:

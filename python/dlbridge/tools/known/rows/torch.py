@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dlbridge.tools.conformance.rules import texts as t
-from dlbridge.tools.known.defect import Defect, refused
+from dlbridge.tools.known.defect import Defect, changed, refused
 
 SEEN = "2.13.0"
 
@@ -21,8 +21,8 @@ ROWS = [
         "Copy with dlbridge: its copies are row-major. Without copy=True dlbridge passes the "
         "strides on unchanged, as other consumers support them.",
         """
-        import torch, ctypes_tensors
-        torch.from_dlpack(ctypes_tensors.capsule(strides=(-1,), byte_offset=12))
+        import numpy, torch
+        torch.from_dlpack(numpy.arange(4.0)[::-1])
         """,
         "SIGABRT",
         """
@@ -33,6 +33,7 @@ ROWS = [
         """,
         found_by=("C-36",),
         fixed_in="2.14.0",
+        upstream="https://github.com/pytorch/pytorch/issues/188023",
         seen_as=r"Storage size calculation overflowed",
     ),
     Defect(
@@ -45,10 +46,14 @@ ROWS = [
         "A capsule with a negative number of dimensions crashes the process.",
         "A broken producer crashes the interpreter where an exception is expected.",
         "Import untrusted tensors with dlbridge.from_dlpack: it checks them, and raises.",
-        """
-        import torch, ctypes_tensors
-        torch.from_dlpack(ctypes_tensors.capsule(ndim=-1))
-        """,
+        changed(
+            "ndim",
+            -1,
+            """
+            import torch
+            torch.from_dlpack(capsule)
+            """,
+        ),
         "SIGSEGV",
         refused("ctypes_tensors.capsule(ndim=-1)"),
         found_by=("C-11",),
@@ -71,6 +76,7 @@ ROWS = [
         refused("ctypes_tensors.capsule(shape=(2**61, 4), strides=(4, 1))"),
         found_by=("C-11",),
         fixed_in="2.14.0",
+        upstream="https://github.com/pytorch/pytorch/issues/188023",
     ),
     Defect(
         "torch-freed-twice",
@@ -171,11 +177,11 @@ ROWS = [
         "x += 1 changes read-only NumPy and Arrow arrays, and JAX's constants.",
         "Copy data that must not change: dlbridge.from_dlpack(x, copy=True).",
         """
-        import torch, ctypes_tensors
-        capsule = ctypes_tensors.capsule(version=(1, 0), flags=1)
-        shared = ctypes_tensors.contents(capsule).tensor.data
-        torch.from_dlpack(capsule)[0] = 9
-        print("it now holds", ctypes_tensors.C.c_float.from_address(shared).value)
+        import numpy, torch
+        x = numpy.zeros(3)
+        x.flags.writeable = False
+        torch.from_dlpack(x)[0] = 9
+        print("it now holds", x[0])
         """,
         "it now holds 9.0",
         """
@@ -199,9 +205,12 @@ ROWS = [
         "Consumers that rely on the flag, as specified, copy again.",
         "The values are right; dlbridge compares addresses instead.",
         """
-        import torch, ctypes_tensors
+        import ctypes, torch
         copied = torch.zeros(4).__dlpack__(max_version=(1, 0), copy=True)
-        print("flags", ctypes_tensors.contents(copied).flags)
+        pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+            ("PyCapsule_GetPointer", ctypes.pythonapi))
+        address = pointer_of(copied, b"dltensor_versioned")
+        print("flags", ctypes.c_uint64.from_address(address + 24).value)
         """,
         "flags 0",
         """
@@ -221,17 +230,19 @@ ROWS = [
         "Its exchange table accepts tensors of major version 2, whose fields are unknown.",
         "Garbage is read once producers of a later DLPack exist.",
         "dlbridge exports version 1, and refuses any other on import.",
-        """
-        import ctypes as C, torch, ctypes_tensors
-        pointer = C.PYFUNCTYPE(C.c_void_p, C.py_object, C.c_char_p)(
-            ("PyCapsule_GetPointer", C.pythonapi))
-        table = pointer(torch.Tensor.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
-        slots = (C.c_void_p * 7).from_address(table)  # version, prev_api, then five functions
-        to_object = C.PYFUNCTYPE(C.c_int, C.c_void_p, C.c_void_p)(slots[4])
-        capsule, result = ctypes_tensors.capsule(version=(2, 0)), C.c_void_p()
-        taken = to_object(C.addressof(ctypes_tensors.contents(capsule)), C.byref(result))
-        print("accepted" if taken == 0 else "refused")
-        """,
+        changed(
+            "version",
+            2,
+            """
+            import torch
+            table = pointer_of(torch.Tensor.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
+            slots = (ctypes.c_void_p * 7).from_address(table)  # version, prev_api, five functions
+            to_object = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(slots[4])
+            result = ctypes.c_void_p()
+            taken = to_object(pointer_of(capsule, b"dltensor_versioned"), ctypes.byref(result))
+            print("accepted" if taken == 0 else "refused")
+            """,
+        ),
         "accepted",
         refused("ctypes_tensors.capsule(version=(2, 0))"),
         found_by=("S-18",),

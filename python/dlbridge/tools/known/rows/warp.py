@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dlbridge.tools.conformance.rules import texts as t
-from dlbridge.tools.known.defect import Defect, refused
+from dlbridge.tools.known.defect import Defect, changed, refused
 
 SEEN = "1.19.0"
 
@@ -19,11 +19,15 @@ ROWS = [
         "The byte offset is ignored: values before the tensor are read.",
         "Slices of MLX, dpnp and tvm-ffi.",
         "Convert with dlbridge: it exports the address of the first element, and no offset.",
-        """
-        import warp, ctypes_tensors
-        warp.init()
-        print(warp.from_dlpack(ctypes_tensors.capsule(byte_offset=16)).numpy())
-        """,
+        changed(
+            "byte_offset",
+            16,
+            """
+            import warp
+            warp.init()
+            print(warp.from_dlpack(capsule).numpy())
+            """,
+        ),
         "[0. 1. 2. 3.]",
         """
         import ctypes_tensors, dlbridge, warp
@@ -33,6 +37,7 @@ ROWS = [
         """,
         found_by=("C-09",),
         seen_as=r": wrong: .*byte_offset",
+        upstream="https://github.com/NVIDIA/warp/pull/1573",
     ),
     Defect(
         "warp-lanes",
@@ -44,13 +49,16 @@ ROWS = [
         "The strides of vector types are interpreted as strides of their lanes.",
         "Vectors overlap: of three float2 only four numbers are read.",
         "Pass such tensors without lanes, with one more dimension.",
-        """
-        import warp, ctypes_tensors
-        warp.init()
-        x = ctypes_tensors.capsule(shape=(3,), dtype=(2, 32, 2))
-        print(warp.from_dlpack(x).numpy().tolist())
-        """,
-        "[[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]]",
+        changed(
+            "lanes",
+            2,
+            """
+            import warp
+            warp.init()
+            print(warp.from_dlpack(capsule).numpy().tolist())
+            """,
+        ),
+        "[[0.0, 1.0], [1.0, 2.0], [2.0, 3.0], [3.0, 4.0]]",
         """
         import ctypes_tensors, dlbridge
         t = dlbridge.from_dlpack(ctypes_tensors.capsule(shape=(3,), dtype=(2, 32, 2)))
@@ -69,10 +77,10 @@ ROWS = [
         "Sums and other single values.",
         "Call x.reshape(1) first.",
         """
-        import warp, ctypes_tensors
+        import numpy, warp
         warp.init()
         try:
-            warp.from_dlpack(ctypes_tensors.capsule(shape=(), strides=()))
+            warp.from_dlpack(numpy.zeros(()))
         except IndexError:
             print("IndexError")
         """,
@@ -121,10 +129,10 @@ ROWS = [
         "Versioned capsules raise TypeError; PyArrow refuses its arrays.",
         "Convert with dlbridge: it imports both kinds, and exports the requested one.",
         """
-        import warp, ctypes_tensors
+        import numpy, warp
         warp.init()
         try:
-            warp.from_dlpack(ctypes_tensors.capsule(version=(1, 0)))
+            warp.from_dlpack(numpy.zeros(4).__dlpack__(max_version=(1, 0)))
         except TypeError:
             print("refused")
         """,
@@ -147,11 +155,15 @@ ROWS = [
         "Data at the address NULL is accepted; its NumPy view is uninitialised memory.",
         "A broken producer gives arbitrary values where an exception is expected.",
         "Import untrusted tensors with dlbridge.from_dlpack: it checks them, and raises.",
-        """
-        import warp, ctypes_tensors
-        warp.init()
-        print(warp.from_dlpack(ctypes_tensors.capsule(data=False)).shape)
-        """,
+        changed(
+            "data",
+            None,
+            """
+            import warp
+            warp.init()
+            print(warp.from_dlpack(capsule).shape)
+            """,
+        ),
         "(4,)",
         refused("ctypes_tensors.capsule(data=False)"),
         found_by=("C-11",),
