@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dlbridge.tools.conformance.rules import RULES, Text
+from dlbridge.tools.core import ROOT
 from dlbridge.tools.known.defect import HELPER, Defect, Kind, helper
 from dlbridge.tools.libraries import LIBRARIES
 
@@ -78,7 +79,7 @@ def _lines(row: Defect, version: str | None) -> Iterator[str]:
         yield "## A possible change\n"
         yield f"{RULES[rules[0]].fix}\n"
         yield (
-            f"After it, `python -m dlbridge conformance {row.library} --only {rules[0]}` no longer "
+            f"After it, `python -m {ROOT} conformance {row.library} --only {rules[0]}` no longer "
             "reports it.\n"
         )
     if HELPER in row.program:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from dlbridge.tools import tables
+from dlbridge.tools import core, tables
 from dlbridge.tools.matrix import causes, summary
 from dlbridge.tools.matrix.exchange import ARRIVED, OUTCOMES
 from dlbridge.tools.matrix.summary import COUNTED, MARKS
@@ -135,7 +135,7 @@ def _show_causes(report: dict[str, Any], verbose: bool) -> None:
 
 
 def _cause(cause: causes.Cause) -> str:
-    known = f"; known: dlbridge doctor --defect {cause.defect}" if cause.defect else ""
+    known = f"; known: {core.COMMAND} doctor --defect {cause.defect}" if cause.defect else ""
     where = tables.count(len(cause.exchanges), "exchange")
     return f"{cause.text} [{where}: {', '.join(cause.cases)}{known}]"
 

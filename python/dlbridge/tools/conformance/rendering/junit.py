@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
-import dlbridge
+from dlbridge.tools import core
 from dlbridge.tools.conformance.rendering.terminal import remarks_on_waivers
 from dlbridge.tools.conformance.results import Report, Result, cite
 
@@ -38,7 +38,7 @@ def render(report: Report) -> str:
             ("consumer", report.consumer or "none"),
             ("standard", report.standard or "none"),
             ("complete", str(report.complete).lower()),
-            ("dlbridge", dlbridge.__version__),
+            ("dlbridge", core.version()),
             *((name, version or "unknown") for name, version in versions.items()),
         ],
     )

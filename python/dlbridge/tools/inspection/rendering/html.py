@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 from html import escape
+from typing import TYPE_CHECKING
 
-import dlbridge
 from dlbridge.tools.inspection.conclusions.findings import Findings
 from dlbridge.tools.inspection.conclusions.verdicts import Verdict
 from dlbridge.tools.inspection.reading.description import Description
 from dlbridge.tools.inspection.rendering import facts, picture, svg
 from dlbridge.tools.inspection.rendering.facts import LEVEL_STYLES, OUTCOMES, outcome_style
+
+if TYPE_CHECKING:
+    import dlbridge
 
 # Colours for light and dark backgrounds; the styles apply to this class only.
 STYLE = """
