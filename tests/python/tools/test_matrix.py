@@ -815,10 +815,7 @@ class Terminal:
         pass
 
 
-@pytest.mark.parametrize("with_rich", [True, False])
-def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch, with_rich: bool) -> None:
-    if not with_rich:
-        monkeypatch.setattr(progress, "Progress", None)
+def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
     with progress.Bar(2) as bar:
