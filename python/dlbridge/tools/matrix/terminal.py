@@ -80,7 +80,7 @@ def _show_table(report: dict[str, Any], glyphs: dict[str, str], width: int) -> N
     labels = [f"{name} {versions[name]}".strip() for name in names]
     longest = max(map(len, labels), default=0)
     if longest + _GAP + sum(len(name) + _GAP for name in names) < width:
-        heads, each_time = names, len(names)
+        heads, each_time = names, max(1, len(names))
     else:
         heads = [str(number) for number in range(1, len(names) + 1)]
         labels = [f"{head:>2} {label}" for head, label in zip(heads, labels)]
