@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import Any
 
 from dlbridge.tools.inspection.conclusions.findings import Findings
 from dlbridge.tools.inspection.conclusions.verdicts import Verdict
 from dlbridge.tools.inspection.reading.description import Description
 from dlbridge.tools.inspection.rendering import facts, picture, svg
 from dlbridge.tools.inspection.rendering.facts import LEVEL_STYLES, OUTCOMES, outcome_style
-
-if TYPE_CHECKING:
-    import dlbridge
 
 # Colours for light and dark backgrounds; the styles apply to this class only.
 STYLE = """
@@ -149,7 +146,7 @@ def _verdicts(findings: Findings) -> str:
     )
 
 
-def tensor_html(t: dlbridge.Tensor) -> str:
+def tensor_html(t: Any) -> str:
     """Returns an HTML block. The picture shows the layout, for which no memory is read."""
     x = Description(
         data=t.data_ptr,
