@@ -594,11 +594,23 @@ def outdated(session: nox.Session) -> None:
 @nox.session(tags=["tests"])
 def wheel(session: nox.Session) -> None:
     """CMake projects that use headers, dlpack.h and CMake files of an installed package only: that
-    of dlbridge or of dlbridge-headers, which are installed together; an editable installation."""
+    of dlbridge or of dlbridge-headers, which are installed together; an editable installation.
+    dlbridge-tools alone, where no compiler is, and beside dlbridge."""
+    alone = Path(session.create_tmp()).resolve() / "tools"
+    session.run("python", "-m", "venv", "--clear", str(alone))
+    python = str(alone / "bin" / "python")
+    session.run(python, "-m", "pip", "install", "-q", *group("pytest"), external=True)
+    for each in (package.tools, package.build):
+        session.run(python, "-m", "pip", "install", "-q", "--no-deps", "--no-index",
+                    *map(str, each().glob("*.whl")), external=True)  # fmt: skip
+        session.run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--noconftest",
+                    "tests/package/test_tools.py", *session.posargs,
+                    env={"CC": "false", "CXX": "false"}, external=True)  # fmt: skip
     install_wheel(session)
     install_headers(session)
-    session.run("python", "tests/package/check_wheels.py", *map(str, (
-        *package.build().glob("*.whl"), *package.headers().glob("*.whl"))))  # fmt: skip
+    wheels = (package.build, package.headers, package.tools)
+    session.run("python", "tests/package/check_wheels.py",
+                *(str(wheel) for each in wheels for wheel in each().glob("*.whl")))  # fmt: skip
     directories = {
         f"DLBRIDGE_{name}_CMAKE_DIR": str(
             session.run("python", "-m", module, "--cmake-dir", silent=True)
@@ -619,6 +631,8 @@ def release(session: nox.Session) -> None:
     folder = Path(session.create_tmp()).resolve() / "artefacts"
     shutil.rmtree(folder, ignore_errors=True)
     session.run("python", "-m", "build", "--sdist", "--outdir", str(folder))
+    for wheel in package.tools().glob("*.whl"):
+        shutil.copy(wheel, folder)
     for wheel in package.headers().glob("*.whl"):
         shutil.copy(wheel, folder)
         session.run("python", "-m", "zipfile", "-e", str(wheel), str(folder.parent / "headers"))

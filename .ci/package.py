@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Builds the wheels of dlbridge and of dlbridge-headers once for the current sources; all sessions
-install them."""
+"""Builds the wheels of dlbridge, dlbridge-headers and dlbridge-tools once for the current sources;
+all sessions install them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from pathlib import Path
 import machine
 
 SOURCES = ("CMakeLists.txt", "LICENSE", "LICENSES", "NOTICE", "README.md", "cmake", "include",
-           "packaging/headers", "pyproject.toml", "python")  # fmt: skip
-HEADERS = Path("packaging", "headers")  # the project of dlbridge-headers
+           "packaging/headers", "packaging/tools", "pyproject.toml", "python")  # fmt: skip
 WHEELS = machine.STATE / "wheels"
 INDEX = machine.STATE / "index"
 
@@ -66,14 +65,24 @@ def build(*settings: str) -> Path:
 
 def headers() -> Path:
     """Builds the wheel of dlbridge-headers unless it exists. Returns its folder."""
-    folder = WHEELS / f"{_digest_of('headers')}-headers"
+    return _of_every_python("headers")
+
+
+def tools() -> Path:
+    """Builds the wheel of dlbridge-tools, without a compiler. Returns its folder."""
+    return _of_every_python("tools", CC="false", CXX="false")
+
+
+def _of_every_python(name: str, **variables: str) -> Path:
+    """Builds the wheel of a project in the folder packaging unless it exists."""
+    folder = WHEELS / f"{_digest_of(name)}-{name}"
     with machine.locked("wheels"):
         if not list(folder.glob("*.whl")):
-            for other in WHEELS.glob("*-headers"):
+            for other in WHEELS.glob(f"*-{name}"):
                 shutil.rmtree(other)
-            machine.say("building the wheel of the headers")
+            machine.say(f"building the wheel of the {name}")
             _pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder,
-                 machine.CHECKOUT / HEADERS)  # fmt: skip
+                 machine.CHECKOUT / "packaging" / name, **variables)  # fmt: skip
     return folder
 
 
@@ -91,9 +100,9 @@ def index(*requirements: str) -> Path:
     return INDEX
 
 
-def _pip(command: str, *arguments: str | Path) -> None:
-    environment = machine.build_environment(machine.find_gcc())
+def _pip(command: str, *arguments: str | Path, **variables: str) -> None:
+    variables = {**machine.build_environment(machine.find_gcc()), **variables}
     tools = machine.build_tools()
-    environment["PATH"] = os.pathsep.join([str(tools), os.environ["PATH"]])
+    variables["PATH"] = os.pathsep.join([str(tools), os.environ["PATH"]])
     arguments = (tools / "python", "-m", "pip", command, "-q", *arguments)
-    subprocess.run([*map(str, arguments)], check=True, env={**os.environ, **environment})
+    subprocess.run([*map(str, arguments)], check=True, env={**os.environ, **variables})

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-PROJECTS = ("pyproject.toml", "packaging/headers/pyproject.toml")
+PROJECTS = [f"{folder}pyproject.toml" for folder in ("", "packaging/headers/", "packaging/tools/")]
 FORMS = {
     "Source": "{0}",
     "Documentation": "{0}/tree/main/docs",

@@ -30,7 +30,8 @@ TAG = "v" + ".".join(re.findall(r"#define DLBRIDGE_VERSION_\w+ (\d+)",
 LICENSES = {"LICENSE", "NOTICE", "LICENSES/Apache-2.0.txt"}
 OF_SDIST = LICENSES | {"SECURITY.md", "CHANGELOG.md", "CITATION.cff", "pyproject.toml"}
 KINDS = ("dlbridge-*.whl", "dlbridge-*.tar.gz", "dlbridge_headers-*-py3-none-any.whl",
-         "dlbridge.hpp")  # fmt: skip
+         "dlbridge_tools-*-py3-none-any.whl", "dlbridge.hpp")  # fmt: skip
+PURE = re.compile(r".*\.(py|html|typed)|info/.*")  # the files of a wheel without compiled code
 
 
 def read(path: Path) -> tuple[dict[str, int], str]:
@@ -48,7 +49,8 @@ def read(path: Path) -> tuple[dict[str, int], str]:
 
 
 def faults(path: Path, headers: dict[str, int], is_release: bool) -> list[str]:
-    """What is wrong with an artefact. All wheels have the headers of the first, which adds them."""
+    """What is wrong with an artefact. All wheels but that of the tools have the headers of the
+    first, which adds them."""
     files, text = read(path)
     metadata = HeaderParser().parsestr(text)
     addresses = [each.split(", ")[1] for each in metadata.get_all("Project-URL", [])]
@@ -59,7 +61,10 @@ def faults(path: Path, headers: dict[str, int], is_release: bool) -> list[str]:
     found += [] if len(addresses) == 4 else ["does not name the four addresses of the project"]
     if is_release and any(".invalid/" in each for each in addresses):
         found.append("names a placeholder in place of the project's address")
-    if is_wheel:
+    if path.name.startswith("dlbridge_tools-"):
+        found += [f"has {name}" for name in sorted(files) if not PURE.fullmatch(name)]
+        found += [f"requires {each}" for each in metadata.get_all("Requires-Dist", [])]
+    elif is_wheel:
         parts = {name.partition("/include/")[2]: checksum for name, checksum in files.items()}
         own = {name: checksum for name, checksum in parts.items() if name}
         headers.update({} if headers else own)
@@ -78,8 +83,12 @@ def install(path: Path) -> None:
         python = str(Path(folder, "Scripts" if sys.platform == "win32" else "bin", "python"))
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         subprocess.run([python, "-m", "pip", "install", "-q", str(path), "numpy"], check=True)
-        ways = [["-m", "dlbridge_headers", "--include-dir"]] if "headers" in path.name else [
-            [str(CHECKOUT / "packaging/try_installed.py")], ["-m", "dlbridge", "demo"]]  # fmt: skip
+        own_test = str(CHECKOUT / "packaging/try_installed.py")
+        ways = {
+            "dlbridge": [[own_test], ["-m", "dlbridge", "demo"]],
+            "dlbridge_headers": [["-m", "dlbridge_headers", "--include-dir"]],
+            "dlbridge_tools": [["-m", "dlbridge_tools", "conformance", "numpy", "--only=P-04"]],
+        }[path.name.partition("-")[0]]
         for way in ways:
             subprocess.run([python, *way], check=True, cwd=folder)
 

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the wheels of dlbridge and of dlbridge-headers.
+"""Checks the wheels of dlbridge, dlbridge-headers and dlbridge-tools.
 
-They have no file in common, so that both can be installed; both have the same headers; that of the
-headers fits every Python; and pip refuses both on a Python before 3.9.
+No two have a file in common, so that all can be installed; dlbridge has the same headers and the
+same tools as the others; those fit every Python; and pip refuses all on a Python before 3.9.
 
-    check_wheels.py WHEEL WHEEL
+    check_wheels.py WHEEL WHEEL WHEEL
 """
 
 from __future__ import annotations
 
 import sys
 import zipfile
+from itertools import combinations
 from pathlib import Path
 
 
@@ -34,23 +35,34 @@ def below(files: dict[str, int], folder: str) -> dict[str, int]:
 def main() -> int:
     wheels = {path.name.split("-")[0]: path for path in map(Path, sys.argv[1:])}
     files = {name: contents(path) for name, path in wheels.items()}
-    package, headers = files["dlbridge"], files["dlbridge_headers"]
-    faults = [f"in both wheels: {name}" for name in package.keys() & headers.keys()]
-    if not wheels["dlbridge_headers"].name.endswith("-py3-none-any.whl"):
-        faults.append(f"not for every Python: {wheels['dlbridge_headers'].name}")
+    faults = [
+        f"in two wheels: {name}"
+        for one, other in combinations(files.values(), 2)
+        for name in one.keys() & other.keys()
+    ]
+    faults += [
+        f"not for every Python: {wheels[name].name}"
+        for name in ("dlbridge_headers", "dlbridge_tools")
+        if not wheels[name].name.endswith("-py3-none-any.whl")
+    ]
     faults += [
         f"not refused by an older Python: {path.name}"
         for path in wheels.values()
         if "\nRequires-Python: >=3.9\n" not in metadata(path)
     ]
-    own = below(package, "dlbridge/include/")
-    others = below(headers, "dlbridge_headers/include/")
-    if own != others or "dlpack/dlpack.h" not in own:
-        different = sorted(
-            name for name in own.keys() | others.keys() if own.get(name) != others.get(name)
-        )
-        faults.append(f"the headers differ: {different}")
-    print("\n".join(faults) or f"{len(own)} headers in both wheels, and no file in common")
+    for own_folder, wheel, folder, one_of_them in (
+        ("dlbridge/include/", "dlbridge_headers", "dlbridge_headers/include/", "dlpack/dlpack.h"),
+        ("dlbridge/tools/", "dlbridge_tools", "dlbridge_tools/", "conformance/child.py"),
+    ):
+        own, others = below(files["dlbridge"], own_folder), below(files[wheel], folder)
+        others.pop("py.typed", None)  # of a package: that of dlbridge is above its tools
+        if own != others or one_of_them not in own:
+            different = sorted(
+                name for name in own.keys() | others.keys() if own.get(name) != others.get(name)
+            )
+            faults.append(f"{own_folder} and {folder} differ: {different}")
+        print(f"{len(own)} files of {own_folder} are those of {folder}")
+    print("\n".join(faults) or "no faults")
     return int(bool(faults))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import array
+import contextlib
 import ctypes
 import gc
 import json
@@ -17,10 +18,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Callable
 
-import dlbridge
-from dlbridge._missing import MESSAGE, is_missing
-from dlbridge.tools import children, output, tables
+from dlbridge.tools import children, core, output, tables
 from dlbridge.tools.libraries import LIBRARIES, Library
+
+with contextlib.suppress(ImportError):  # run() says what is missing
+    import dlbridge
 
 SUMMARY = "pass tensors of every importable library to C++ and back, and show the results"
 VALUES = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
@@ -230,8 +232,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Shows the demo. 0: every result is right; 1: some are not; 2: dlbridge is not compiled."""
-    if is_missing():
-        print(f"dlbridge demo: {MESSAGE}", file=sys.stderr)
+    if reason := core.why_missing():
+        print(f"{core.COMMAND} demo: {reason}", file=sys.stderr)
         return 2
     result = collect(options.only)
     if options.json:

@@ -22,8 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable
 
-from dlbridge._missing import is_missing
-from dlbridge.tools import abi, buffers, ctypes_arrays, devices, elements
+from dlbridge.tools import abi, buffers, core, ctypes_arrays, devices, elements
 from dlbridge.tools.elements import Nested
 
 
@@ -192,7 +191,7 @@ def _buffer_address(module: Any, x: Any) -> int:
 def _new_capsule(values: Nested, dtype: str) -> Any:
     """Returns new memory for libraries that allocate none: dlbridge's, where it is compiled."""
     capsule = ctypes_arrays.array(values, dtype)
-    if is_missing():
+    if core.is_missing():
         return capsule
     return importlib.import_module("dlbridge").from_dlpack(capsule, copy=True)
 

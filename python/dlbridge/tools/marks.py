@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import dlbridge
-from dlbridge._missing import is_missing
+from dlbridge.tools import core
 
 # By attribute: whether True means that the array may be written.
 _MARKS = {
@@ -50,8 +49,10 @@ def by_dlbridge(x: Any) -> str:
     Returns "" where dlbridge is not compiled. dlbridge does not survive invalid pointers, so only
     arrays of libraries whose exports are known may be passed.
     """
-    if is_missing():
+    if core.is_missing():
         return ""
+    import dlbridge
+
     try:
         tensor = dlbridge.from_dlpack(x)
     except Exception as error:

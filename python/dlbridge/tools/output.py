@@ -66,18 +66,39 @@ def columns(narrowest: int, widest: int) -> int:
     return max(narrowest, min(widest, shutil.get_terminal_size((widest, 24)).columns))
 
 
-def line_printer(width: int) -> Callable[..., None]:
-    """Returns a function that prints a line of texts with rich's styles, which a terminal shows.
+def shows_colours(stream: TextIO) -> bool:
+    """Whether a stream gets colours, as https://no-color.org and https://force-color.org state it.
 
-    Plain texts are printed where rich is not installed, or where the output is no terminal.
+    NO_COLOR forbids them and FORCE_COLOR demands them, in this order; else a terminal gets them.
     """
-    if sys.stdout.isatty():
-        with contextlib.suppress(ImportError):
-            from rich.console import Console
-            from rich.text import Text
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
-            console = Console(highlight=False, width=width)
-            return lambda *parts: console.print(Text.assemble(*parts), soft_wrap=True)
+
+# The parameters of the control sequence for each word of a style.
+_CODES = {
+    "bold": 1, "dim": 2, "reverse": 7, "red": 31, "green": 32, "yellow": 33, "magenta": 35,
+    "cyan": 36,
+}  # fmt: skip
+
+
+def styled(text: str, style: str) -> str:
+    r"""Puts a text into the control sequences of a style such as "bold red".
+
+    >>> styled("a", "bold red"), styled("a", "")
+    ('\x1b[1;31ma\x1b[0m', 'a')
+    """
+    codes = ";".join(str(_CODES[word]) for word in style.split())
+    return f"\x1b[{codes}m{text}\x1b[0m" if codes and text else text
+
+
+def line_printer() -> Callable[..., None]:
+    """Returns a function that prints a line of texts with their styles, which colours show."""
+    if shows_colours(sys.stdout):
+        return lambda *parts: print("".join(styled(*part) for part in parts))
     return lambda *parts: print("".join(text for text, _ in parts))
 
 

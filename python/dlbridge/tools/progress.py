@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A progress bar on standard error, shown only where that is a terminal."""
+"""The progress of a tool, on standard error, shown only where that is a terminal."""
 
 from __future__ import annotations
 
@@ -7,13 +7,6 @@ import shutil
 import sys
 import threading
 from types import TracebackType
-from typing import Any
-
-try:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-except ImportError:
-    Progress = None  # type: ignore[assignment,misc]
 
 
 class Bar:
@@ -23,21 +16,8 @@ class Bar:
         self.total, self.done = total, 0
         self._shown = sys.stderr.isatty()
         self._lock = threading.Lock()
-        self._rich: Any = None
-        if self._shown and Progress is not None:
-            self._rich = Progress(
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TextColumn("{task.description}"),
-                console=Console(stderr=True),
-                transient=True,
-            )
 
     def __enter__(self) -> Bar:
-        if self._rich is not None:
-            self._rich.start()
-            self._task = self._rich.add_task("", total=self.total)
         return self
 
     def __exit__(
@@ -46,17 +26,13 @@ class Bar:
         raised: BaseException | None,
         where: TracebackType | None,
     ) -> None:
-        if self._rich is not None:
-            self._rich.stop()
-        elif self._shown:
+        if self._shown:
             self._write("")
 
     def advance(self, now: str) -> None:
         with self._lock:
             self.done += 1
-            if self._rich is not None:
-                self._rich.update(self._task, completed=self.done, description=now)
-            elif self._shown:
+            if self._shown:
                 self._write(f"{self.done} of {self.total}  {now}")
 
     def _write(self, line: str) -> None:

@@ -7,8 +7,7 @@ import operator
 import re
 from collections.abc import Iterator
 
-import dlbridge
-from dlbridge._missing import is_missing
+from dlbridge.tools import core
 
 Key = tuple[tuple[int, ...], int]
 
@@ -84,6 +83,8 @@ def meets(version: str, limits: str) -> bool:
 
 def of_dlpack() -> str:
     """Returns the version of DLPack that dlbridge was compiled with, "unknown" without _core."""
-    if is_missing():
+    if core.is_missing():
         return "unknown"
+    import dlbridge
+
     return ".".join(map(str, dlbridge.DLPACK_VERSION))

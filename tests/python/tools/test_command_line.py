@@ -53,6 +53,54 @@ def test_a_terminal_without_columns(arguments: tuple[str, ...], columns: str) ->
     assert len(out.split()) > 10, out
 
 
+# Modules of the current folder -------------------------------------------------------------------
+
+# A console script as pip writes it: Python puts its folder first on the path, not the current one.
+SCRIPT = "import sys\nfrom dlbridge.__main__ import main\nsys.exit(main())\n"
+OF_MODULES_HERE = [
+    ("matrix", "--library=here:ROW", "--only=here", "--only=array", "--case=vector"),
+    ("inspect", "here:array.array('f', [1])"),
+    ("conformance", "here:make", "--only=P-01"),
+]
+HERE_TOO = """
+import array
+from dlbridge.tools.ctypes_arrays import array as capsule
+from dlbridge.tools.libraries import Library
+
+class make:
+    def __dlpack_device__(self):
+        return (1, 0)
+    def __dlpack__(self):
+        return capsule([1.0, 2.0], "float32")
+
+ROW = Library("here", "here", (), array=lambda module, values, dtype: make())
+"""
+
+
+@pytest.mark.parametrize("arguments", OF_MODULES_HERE, ids=lambda each: each[0])
+def test_the_console_script_finds_modules_of_the_current_folder(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "here.py").write_text(HERE_TOO)
+    script = tmp_path / "bin" / "dlbridge"
+    script.write_text(SCRIPT)
+
+    def ended(*more: str) -> subprocess.CompletedProcess[str]:
+        paths = [each for each in sys.path if each and Path(each).exists()]
+        command = [sys.executable, *more, str(script), *arguments]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        return subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=IN_TIME
+        )
+
+    found = ended()
+    assert found.returncode == 0, found.stderr
+    if sys.version_info >= (3, 11) and arguments[0] == "matrix":
+        forbidden = ended("-P")
+        assert forbidden.returncode == 2 and "No module named 'here'" in forbidden.stderr
+
+
 # Standard output ---------------------------------------------------------------------------------
 
 # Commands and their statuses.

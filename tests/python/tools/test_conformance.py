@@ -575,17 +575,34 @@ def test_verbose_shows_notes_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_colours_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("rich")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    assert "\x1b[1;31mCRASH  P-04" in _shown(monkeypatch, Terminal())
+COLOURED, PLAIN = "\x1b[1;31mCRASH  P-04", "\nCRASH  P-04"
 
 
-def test_a_terminal_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rich.console", None)
-    text = _shown(monkeypatch, Terminal())
-    assert "\x1b" not in text
-    assert "CRASH  P-04" in text
+@pytest.mark.parametrize(
+    ("stream", "variables", "expected"),
+    [
+        (Terminal, {}, COLOURED),
+        (io.StringIO, {}, PLAIN),
+        (io.StringIO, {"FORCE_COLOR": "0"}, COLOURED),  # any text that is not empty
+        (io.StringIO, {"FORCE_COLOR": "1", "TERM": "dumb"}, COLOURED),
+        (io.StringIO, {"FORCE_COLOR": ""}, PLAIN),
+        (Terminal, {"NO_COLOR": "0"}, PLAIN),
+        (Terminal, {"NO_COLOR": ""}, COLOURED),
+        (Terminal, {"NO_COLOR": "1", "FORCE_COLOR": "1"}, PLAIN),
+        (Terminal, {"TERM": "dumb"}, PLAIN),
+    ],
+)
+def test_colours(
+    monkeypatch: pytest.MonkeyPatch,
+    stream: type[io.StringIO],
+    variables: dict[str, str],
+    expected: str,
+) -> None:
+    for name, text in {"TERM": "xterm", "NO_COLOR": "", "FORCE_COLOR": "", **variables}.items():
+        monkeypatch.setenv(name, text)
+    text = _shown(monkeypatch, stream())
+    assert expected in text
+    assert ("\x1b" in text) == (expected == COLOURED)
 
 
 def test_progress_is_wiped_out(monkeypatch: pytest.MonkeyPatch) -> None:

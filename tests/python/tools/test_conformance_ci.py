@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 from test_conformance import TARGETS, Run, command, run_pytest
@@ -511,7 +512,7 @@ def test_plugin_waives(pytester: pytest.Pytester, run_pytest: Run) -> None:
     assert counts == {"xfailed": 2, "failed": 1, "passed": 1, "skipped": 1}
     run.stdout.fnmatch_lines(
         [
-            "*waiver: P-03: FAIL: the rule holds, but a waiver says that it does not (known)",
+            "P-03: FAIL: the rule holds, but a waiver says that it does not (known)",
             "*= DLPack =*",
             "P-04: the rule holds; its waiver can be removed (known)",
             "P-05: its waiver was not used, as the rule was skipped (known)",
@@ -520,6 +521,133 @@ def test_plugin_waives(pytester: pytest.Pytester, run_pytest: Run) -> None:
         ]
     )
     assert run.stdout.str().count("P-05: its waiver") == 1
+
+
+GIVEN = "conformance_targets:NoDevice"
+
+
+@pytest.fixture
+def run_given(pytester: pytest.Pytester, run_pytest: Run) -> Callable[..., list[str]]:
+    """Runs pytest with a rule that is violated and others that hold, beside a test of one's own.
+
+    Returns the lines of its report that have an id and an outcome.
+    """
+    pytester.makeconftest(CONFTEST + repr({"P-02": "fail"}))
+    pytester.makeini(f"[pytest]\ndlpack = {GIVEN}\n")
+    pytester.mkdir("tests").joinpath("test_own.py").write_text("def test_own(): pass\n")
+
+    def run(*arguments: str) -> list[str]:
+        ended = run_pytest("-v", "-rA", *arguments)
+        if not (ended.ret == pytest.ExitCode.USAGE_ERROR or {"-k", "-n2"} & set(arguments)):
+            collected = re.findall(r"collected (\d+) items?", ended.stdout.str())
+            assert collected == [str(sum(ended.parseoutcomes().values()))]
+        begin = ("PASSED ", "FAILED ", "SKIPPED ", "XFAIL ", "XPASS ", "ERROR")
+        return [line for line in (*ended.outlines, *ended.errlines) if line.startswith(begin)]
+
+    return run
+
+
+OWN = "tests/test_own.py::test_own"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([OWN], {OWN}),
+        (["tests"], {OWN}),
+        ([f"{GIVEN}::P-01"], {f"{GIVEN}::P-01"}),
+        ([f"{GIVEN}::P-01", OWN], {f"{GIVEN}::P-01", OWN}),
+        (["--dlpack", GIVEN, "tests", "-k", "own or P-01"], {f"{GIVEN}::P-01", OWN}),
+        (["--dlpack", GIVEN, f"{GIVEN}::P-01", f"{GIVEN}::P-03"],
+         {f"{GIVEN}::P-01", f"{GIVEN}::P-03"}),
+        (["-o", "dlpack=", f"{GIVEN}::P-03"], {f"{GIVEN}::P-03"}),  # reproduces without the ini
+        ([GIVEN], {f"{GIVEN}::{rule}" for rule in rules.RULES}),
+        ([], {OWN, *(f"{GIVEN}::{rule}" for rule in rules.RULES)}),
+    ],
+)  # fmt: skip
+def test_plugin_collects_what_is_asked_for(
+    run_given: Callable[..., list[str]], arguments: list[str], expected: set[str]
+) -> None:
+    lines = run_given(*arguments)
+    assert {line.split()[1] for line in lines} == expected
+    assert len(lines) == len(expected)
+
+
+def test_plugin_runs_the_ids_in_several_processes(run_given: Callable[..., list[str]]) -> None:
+    pytest.importorskip("xdist")
+    assert run_given("-p", "xdist", "-n2", f"{GIVEN}::P-01") == [f"PASSED {GIVEN}::P-01"]
+
+
+def test_plugin_by_the_environment(
+    run_given: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DLPACK_TESTS_MODULE", "conformance_targets:OldStyle")
+    assert run_given("-k", "P-01") == ["PASSED conformance_targets:OldStyle::P-01"]
+    assert run_given(OWN) == [f"PASSED {OWN}"]
+    assert run_given("--dlpack", GIVEN, "-k", "P-01") == [f"PASSED {GIVEN}::P-01"]
+
+
+def test_plugin_refuses_ids_that_do_not_exist(run_given: Callable[..., list[str]]) -> None:
+    assert run_given(f"{GIVEN}::P-99") == ["ERROR: there is no rule P-99"]
+    lines = run_given("--dlpack", GIVEN, "conformance_targets:OldStyle::P-01")
+    assert lines == [f"ERROR: expected rules of one target; got {GIVEN}, conformance_targets:Old"
+                     "Style"]  # fmt: skip
+    (line,) = run_given("nosuch:make::P-01")
+    assert line.startswith("ERROR: --dlpack: nosuch:make: ")
+
+
+LISTS = f"""# A comment, and an empty line
+
+{GIVEN}::P-01
+P-02
+"""
+
+
+def test_plugin_with_files_in_the_form_of_array_api_tests(
+    pytester: pytest.Pytester, run_given: Callable[..., list[str]]
+) -> None:
+    (pytester.path / "listed.txt").write_text(LISTS)
+    chosen = [f"{GIVEN}::P-0{number}" for number in (1, 2, 3)]
+    failing, kept = f"XFAIL {GIVEN}::P-02 - P-02 in listed.txt", f"PASSED {GIVEN}::P-03"
+    xfailed = run_given("--dlpack-xfails-file=listed.txt", *chosen)
+    assert {failing, kept} < set(xfailed)
+    assert [line for line in xfailed if line.startswith(f"XPASS {GIVEN}::P-01")]
+    of_ini = run_given("-o", "dlpack_xfails_file=listed.txt", "-o", "xfail_strict=true", *chosen)
+    assert {f"FAILED {GIVEN}::P-01", failing, kept} == {
+        line.partition(" - [")[0] for line in of_ini
+    }
+
+
+def test_plugin_skips_what_a_file_lists(
+    pytester: pytest.Pytester, run_given: Callable[..., list[str]]
+) -> None:
+    (pytester.path / "listed.txt").write_text("P-02\n")
+    skipped, kept = run_given("--dlpack-skips-file=listed.txt", f"{GIVEN}::P-01", f"{GIVEN}::P-02")
+    assert skipped == f"PASSED {GIVEN}::P-01"
+    assert kept.startswith("SKIPPED [1] ") and kept.endswith(": P-02 in listed.txt")
+
+
+def test_plugin_names_lines_without_effect(pytester: pytest.Pytester, run_pytest: Run) -> None:
+    (pytester.path / "listed.txt").write_text("P-99\n")
+    options = ("--dlpack-skips-file=listed.txt", f"{GIVEN}::P-01")
+    run_pytest(*options).stdout.fnmatch_lines(["*listed.txt: no id of a rule contains 'P-99'"])
+    missing = run_pytest("--dlpack-skips-file=missing.txt", f"{GIVEN}::P-01")
+    missing.stderr.fnmatch_lines(["ERROR: --dlpack-skips-file: missing.txt: * No such file *"])
+
+
+def test_plugin_annotates_on_github(
+    pytester: pytest.Pytester, run_pytest: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def annotations() -> list[str]:
+        run = run_with(pytester, run_pytest, {"P-01": "pass", "P-02": "fail"})
+        return [line for line in run.outlines if line.startswith("::")]
+
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    assert annotations() == []
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    (line,) = annotations()
+    title = "::error title=DLPack P-02 of conformance_targets%3ANoDevice::"
+    assert line.startswith(f"{title}P-02: it is so%0A  expected: It holds.%0A  fix: Mend it.%0A")
 
 
 def test_plugin_with_a_bad_file(pytester: pytest.Pytester, run_pytest: Run) -> None:

@@ -141,16 +141,17 @@ def test_the_kind_of_a_defect_is_explained(capsys: pytest.CaptureFixture[str]) -
     assert "expected A standard demands something else: text" in words_of("mlx-any-version", capsys)
 
 
-def test_the_program_of_a_defect_runs_with_the_installed_package(
+def test_a_defect_names_the_module_that_its_program_imports(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    path = words_of("torch-freed-twice", capsys).partition("PYTHONPATH=")[2].split()[0]
-    paths = os.pathsep.join([path, *sys.path])
-    command = [sys.executable, "-c", "import ctypes_tensors; print(ctypes_tensors.__file__)"]
-    environment = {**os.environ, "PYTHONPATH": paths}
-    shown = subprocess.check_output(command, env=environment, cwd=tmp_path, text=True)
-    assert Path(shown.strip()).parent == Path(path)
-    assert "PYTHONPATH" not in words_of("warp-destructor", capsys)  # needs no such module
+    assert "imports ctypes_tensors.py: the key helper of --json" in words_of(
+        "torch-freed-twice", capsys
+    )
+    assert "ctypes_tensors" not in words_of("warp-destructor", capsys)
+    text = run("--defect", "torch-freed-twice", "--json")
+    (tmp_path / "ctypes_tensors.py").write_text(json.loads(text)["helper"])
+    command = [sys.executable, "-S", "-c", "import ctypes_tensors; print(ctypes_tensors.freed)"]
+    assert subprocess.check_output(command, cwd=tmp_path, text=True) == "[]\n"
 
 
 def test_a_defect_that_is_misspelt_is_refused() -> None:

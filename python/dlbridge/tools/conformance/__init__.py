@@ -12,7 +12,7 @@ import json
 import sys
 from pathlib import Path
 
-from dlbridge.tools import children, output
+from dlbridge.tools import children, core, output
 from dlbridge.tools.conformance import waivers
 from dlbridge.tools.conformance.engine import LIMIT, Examination, Interrupted, examine
 from dlbridge.tools.conformance.helpers import device_memory
@@ -123,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
         if report.status == 2:
             raise CannotExamine(f"every rule was skipped: {report.results[0].got}")
     except (CannotExamine, waivers.BadWaivers, output.CannotSave, WrongUsage) as error:
-        print(f"dlbridge conformance: {error}", file=sys.stderr)
+        print(f"{core.COMMAND} conformance: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:  # again, before the report was complete
         return INTERRUPTED

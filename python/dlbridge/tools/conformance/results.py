@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-import dlbridge
+from dlbridge.tools import core
 from dlbridge.tools.conformance.rules import Kind, Severity, Text
 from dlbridge.tools.output import INTERRUPTED, printable
 
@@ -104,7 +104,7 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         return {
             "schema": SCHEMA,
-            "dlbridge": dlbridge.__version__,
+            "dlbridge": core.version(),
             "complete": self.complete,
             "target": self.target,
             "consumer": self.consumer,

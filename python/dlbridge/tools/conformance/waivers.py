@@ -14,10 +14,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from dlbridge.tools import core
 from dlbridge.tools.conformance.results import VIOLATIONS, Applied, Result
 
 KEY = "waivers"  # of the list in the file
-LISTED = "`dlbridge conformance --rules` lists them"
+LISTED = f"`{core.COMMAND} conformance --rules` lists them"
 PARSERS_OF_TOML = ("tomllib", "tomli")
 
 

@@ -24,11 +24,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any
 
-import dlbridge
-from dlbridge._missing import MESSAGE, is_missing
-from dlbridge.tools import children, known, versions
+from dlbridge.tools import children, core, known, versions
 from dlbridge.tools.doctor import advice, environment, sections
-from dlbridge.tools.known.defect import HEADINGS, HELPER, HELPER_SOURCE, helper
+from dlbridge.tools.known.defect import HEADINGS, HELPER, helper
 from dlbridge.tools.known.report import NothingToReport, expected, happens, quote, report_here
 from dlbridge.tools.libraries import LIBRARIES, RETIRED_PACKAGES, Library
 
@@ -113,10 +111,10 @@ def examine(*, fast: bool = False) -> dict[str, Any]:
         row["untried"] = _defects(name, row["version"], "unknown")  # seen in other versions only
     report: dict[str, Any] = {
         "dlbridge": {
-            "version": dlbridge.__version__,
+            "version": core.version(),
             "dlpack": versions.of_dlpack(),
-            "include": dlbridge.get_include(),
-            "missing": MESSAGE if is_missing() else None,
+            "include": environment.own_include(),
+            "missing": core.why_missing(),
         },
         "python": environment.python(),
         "headers": environment.headers(),
@@ -218,7 +216,7 @@ def sections_of(report: dict[str, Any]) -> list[sections.Section]:
     row = report["dlbridge"]
     libraries = report["libraries"].items()
     parts: list[sections.Section] = [
-        (f"dlbridge {row['version']}, DLPack {row['dlpack']}", []),
+        (f"{core.COMMAND} {row['version']}, DLPack {row['dlpack']}", []),
         ("Python", _python_rows(report["python"])),
         ("dlpack.h", [_header_row(row) for row in report["headers"]]),
         ("Compilers", list(report["compilers"].items())),
@@ -245,7 +243,7 @@ def explain(defect: known.Defect) -> list[sections.Section]:
         ("shows", happens(defect)),
     ]
     if HELPER in defect.program:
-        rows.append(("run with", f"PYTHONPATH={HELPER_SOURCE.parent}"))
+        rows.append(("imports", f"{HELPER}.py: the key helper of --json, and the end of --report"))
     return [(defect.id, rows)]
 
 
@@ -321,13 +319,13 @@ def run(options: argparse.Namespace) -> int:
     """Prints the report. Returns the exit status: 0, or 2 for wrong usage and a refused report."""
     wrong = _wrong_usage(options)
     if wrong:
-        print(f"dlbridge doctor: {wrong}", file=sys.stderr)
+        print(f"{core.COMMAND} doctor: {wrong}", file=sys.stderr)
         return 2
     if options.defect is not None:
         try:
             _print_defect(options)
         except (NothingToReport, subprocess.TimeoutExpired) as error:
-            print(f"dlbridge doctor: {error}", file=sys.stderr)
+            print(f"{core.COMMAND} doctor: {error}", file=sys.stderr)
             return 2
         return 0
     if options.json:

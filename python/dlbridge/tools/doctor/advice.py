@@ -107,7 +107,7 @@ def _gpus(report: Report) -> list[str]:
 def _headers(report: Report) -> list[str]:
     return [
         f"{row['include']} has dlpack.h {row['version']}, which is too old for dlbridge: put "
-        f"{report['dlbridge']['include']} before it, or remove it."
+        f"{report['dlbridge']['include'] or 'a newer one'} before it, or remove it."
         for row in report["headers"]
         if row["too_old"]
     ]

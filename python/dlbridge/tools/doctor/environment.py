@@ -15,9 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import dlbridge
-from dlbridge._missing import is_missing
-from dlbridge.tools import children
+from dlbridge.tools import children, core
 
 COMPILERS = ["c++", "g++", "clang++", "nvcc", "hipcc", "icpx", "cmake"]
 SECONDS_PER_PROGRAM = 10
@@ -132,8 +130,18 @@ def _prefixes() -> Iterator[tuple[str, Path]]:
     yield "sys.prefix", Path(sys.prefix)
 
 
+def own_include() -> str | None:
+    """Returns the include directory of dlbridge; None where dlbridge is not installed."""
+    try:
+        import dlbridge
+    except ImportError:
+        return None
+    return dlbridge.get_include()
+
+
 def _include_directories() -> Iterator[tuple[str, Path]]:
-    yield "dlbridge", Path(dlbridge.get_include())
+    if include := own_include():
+        yield "dlbridge", Path(include)
     for each in _of_tvm_ffi():
         yield "tvm-ffi", each
     if os.environ.get("DLPACK_INCLUDE_DIR"):
@@ -166,8 +174,8 @@ def headers() -> list[dict[str, Any]]:
 
 def drivers() -> dict[str, Any]:
     """Reports CUDA's and ROCm's drivers and devices; in a child process, as a driver may hang."""
-    if is_missing():
-        error = "not examined: the compiled module of dlbridge is not installed"
+    if reason := core.why_missing():
+        error = f"not examined: {reason}"
         return {name: {"why": error} for name in ("cuda", "rocm")}
     answer = children.call("dlbridge._core:_drivers", seconds=SECONDS_FOR_DRIVERS)
     if answer.outcome == "returned":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Prints sections of rows in a terminal: aligned, wrapped, with headings; bold with rich."""
+"""Prints sections of rows in a terminal: aligned, wrapped, with headings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def lines(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
 def show(parts: Sequence[Section]) -> None:
     """Prints sections; one without rows is a heading. Rows that begin with ! are highlighted."""
     width = output.columns(NARROWEST, WIDEST)
-    emit = output.line_printer(width)
+    emit = output.line_printer()
     for heading, rows in parts:
         style = "bold"
         for line in [heading, *lines(rows, width), ""]:

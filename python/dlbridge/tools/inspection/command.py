@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dlbridge.tools import children, output
+from dlbridge.tools import children, core, output
 from dlbridge.tools.inspection.inspection import SCHEMA, Inspection, inspect
 from dlbridge.tools.inspection.reading import afterwards
 from dlbridge.tools.inspection.reading.protocols import Raised, guarded
@@ -147,7 +147,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print_error(text: str) -> None:
-    print(output.printable(f"dlbridge inspect: {text}"), file=sys.stderr)
+    print(output.printable(f"{core.COMMAND} inspect: {text}"), file=sys.stderr)
 
 
 def _wrong_usage(options: argparse.Namespace) -> str:

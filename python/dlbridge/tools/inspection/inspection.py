@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import dlbridge
+from dlbridge.tools import core
 from dlbridge.tools.inspection.conclusions.findings import Findings
 from dlbridge.tools.inspection.consumers import installed
 from dlbridge.tools.inspection.reading.observe import observe
@@ -50,7 +50,7 @@ class Inspection(Findings):
         """Returns plain values, which JSON supports."""
         return {
             "schema": SCHEMA,
-            "dlbridge": dlbridge.__version__,
+            "dlbridge": core.version(),
             "title": self.title,
             "sound": self.sound,
             "subject": self.subject.to_dict(),

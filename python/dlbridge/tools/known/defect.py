@@ -25,7 +25,7 @@ SECONDS = 120.0
 # ctypes_tensors.py and of the structs of dlpack.h in tools/structs.py.
 HELPER = "ctypes_tensors"
 HELPER_SOURCE = Path(__file__).with_name(f"{HELPER}.py")
-_IMPORT_OF_STRUCTS = re.compile(r"^from dlbridge\.tools\.structs import .*\n", re.MULTILINE)
+_IMPORT_OF_STRUCTS = re.compile(r"^from \S*\.structs import .*\n", re.MULTILINE)
 
 # What an access to, or a call of, freed memory may end in: it depends on what lies there by then.
 # An endless loop ends in the alarm of the program.

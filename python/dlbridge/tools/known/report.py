@@ -8,7 +8,7 @@ import re
 import urllib.parse
 from collections.abc import Iterator
 
-import dlbridge
+from dlbridge.tools import core
 from dlbridge.tools.conformance.rules import RULES, Text
 from dlbridge.tools.known.defect import HELPER, Defect, Kind, helper, run
 from dlbridge.tools.libraries import LIBRARIES
@@ -156,8 +156,10 @@ def _versions(row: Defect) -> Iterator[str]:
         if name == row.library or re.search(rf"\b{name}\b", row.program):
             yield f"- {LIBRARIES[name].title}: {LIBRARIES[name].version or row.last}"
     rules = [rule for rule in row.found_by if rule in RULES]
-    checks = f"; `dlbridge conformance {row.library} --only {rules[0]}` checks it" if rules else ""
-    yield f"- Found with: dlbridge {dlbridge.__version__}{checks}\n"
+    checks = (
+        f"; `{core.COMMAND} conformance {row.library} --only {rules[0]}` checks it" if rules else ""
+    )
+    yield f"- Found with: {core.COMMAND} {core.version()}{checks}\n"
 
 
 def _lines(row: Defect) -> Iterator[str]:

@@ -17,9 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any, Callable
 
-from dlbridge._missing import MESSAGE, is_missing
-from dlbridge.tools import output
-from dlbridge.tools.libraries import CASES, LIBRARIES
+from dlbridge.tools import core, output
+from dlbridge.tools.libraries import CASES, LIBRARIES, Library
 from dlbridge.tools.matrix import exchange, page, summary, survey, terminal
 from dlbridge.tools.options import WrongUsage, jobs, require_writable, seconds
 from dlbridge.tools.progress import Bar
@@ -59,8 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         type=row,
-        help="another library, a dlbridge.tools.libraries.Library in a module of yours; may be "
-        "given several times",
+        help=f"another library, a {Library.__module__}.Library in a module of yours; may be given "
+        "several times",
     )
     parser.add_argument(
         "--via",
@@ -114,8 +113,8 @@ def _plan(options: argparse.Namespace) -> survey.Plan:
         rows = {survey.short_name(name): name for name in (*known, *options.library)}
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise WrongUsage(f"--library: {type(error).__name__}: {error}") from None
-    if options.via and is_missing():
-        raise WrongUsage(f"--via dlbridge: {MESSAGE}")
+    if options.via and (reason := core.why_missing()):
+        raise WrongUsage(f"--via dlbridge: {reason}")
     names = options.only or rows.keys() - NOT_SHOWN
     for name in names:
         if name not in rows:
@@ -155,7 +154,7 @@ def run(options: argparse.Namespace) -> int:
         require_writable(options.html, _saved_json(options))
         plan = _plan(options)
     except (WrongUsage, survey.NoEnvironment) as error:
-        print(f"dlbridge matrix: {error}", file=sys.stderr)
+        print(f"{core.COMMAND} matrix: {error}", file=sys.stderr)
         return 2
     with Bar(plan.size()) as bar:
         report = survey.run(plan, bar.advance)
@@ -187,7 +186,7 @@ def _save(report: dict[str, Any], options: argparse.Namespace) -> bool:
         try:
             output.save(path, render(report))
         except output.CannotSave as error:
-            print(f"dlbridge matrix: {error}", file=sys.stderr)
+            print(f"{core.COMMAND} matrix: {error}", file=sys.stderr)
             written = False
     return written
 

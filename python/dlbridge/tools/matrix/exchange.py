@@ -9,8 +9,7 @@ import platform
 import sys
 from typing import Any
 
-import dlbridge
-from dlbridge.tools import abi, children, elements, output
+from dlbridge.tools import abi, children, core, elements, output
 from dlbridge.tools.libraries import (
     CASES,
     LIBRARIES,
@@ -69,7 +68,9 @@ def library_row(name: str) -> Library:
         return LIBRARIES[name]
     result = children.find(name)
     if not isinstance(result, Library):
-        raise TypeError(f"{name} is {type(result).__name__}; expected a Library")
+        raise TypeError(
+            f"{name} is {type(result).__name__}; expected a {Library.__module__}.Library"
+        )
     return result
 
 
@@ -79,7 +80,7 @@ def describe(names: list[str]) -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
-        "dlbridge": dlbridge.__version__,
+        "dlbridge": core.version(),
         "libraries": {
             name: {"title": library.title, "version": library.version}
             for name, library in rows.items()
@@ -300,6 +301,8 @@ class _Exchange:
         if self.conversion is None:
             is_fit = not self.consumer_row.takes_capsules or abi.is_capsule(exported)
             return exported if is_fit else exported.__dlpack__()
+        import dlbridge
+
         is_producer = abi.is_capsule(exported) or hasattr(exported, "__dlpack__")
         function = "from_dlpack" if is_producer else "as_tensor"
         self.call = CONVERSIONS[self.conversion].format(function=function)

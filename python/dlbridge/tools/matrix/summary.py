@@ -19,7 +19,7 @@ class Mark:
 
     glyph: str
     plain: str  # for output without Unicode
-    style: str  # of rich
+    style: str  # of output.styled()
 
 
 MARKS = {

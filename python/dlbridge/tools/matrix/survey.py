@@ -13,8 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
-import dlbridge
-from dlbridge.tools import children, versions
+from dlbridge.tools import children, core, versions
 from dlbridge.tools.matrix import blame
 from dlbridge.tools.matrix.exchange import ARRIVED, CONVERSIONS, FAILED, library_row
 from dlbridge.tools.matrix.steps import last_step, side_of
@@ -51,8 +50,8 @@ def examine_environment(name: str, python: str, libraries: Sequence[str]) -> Env
         return Environment(name, python, answer.value)
     text = answer.noise.splitlines()[-1] if answer.outcome == "crashed" and answer.noise else ""
     raise NoEnvironment(
-        f"environment {name}: {python} must be a Python with this dlbridge "
-        f"({dlbridge.__version__}) installed; its output: {text or answer.message}"
+        f"environment {name}: {python} must be a Python with this {core.COMMAND} "
+        f"({core.version()}) installed; its output: {text or answer.message}"
     )
 
 
@@ -229,7 +228,7 @@ class _Survey:
             for name, contents in environment.contents["libraries"].items()
         }
         return {
-            "dlbridge": dlbridge.__version__,
+            "dlbridge": core.version(),
             "dlpack": versions.of_dlpack(),
             "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
             "platform": self.plan.environments[0].contents["platform"],

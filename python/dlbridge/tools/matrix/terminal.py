@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from dlbridge.tools import tables
+from dlbridge.tools import core, tables
 from dlbridge.tools.matrix import causes, summary
 from dlbridge.tools.matrix.exchange import ARRIVED, OUTCOMES
 from dlbridge.tools.matrix.summary import COUNTED, MARKS
@@ -80,7 +80,7 @@ def _show_table(report: dict[str, Any], glyphs: dict[str, str], width: int) -> N
     labels = [f"{name} {versions[name]}".strip() for name in names]
     longest = max(map(len, labels), default=0)
     if longest + _GAP + sum(len(name) + _GAP for name in names) < width:
-        heads, each_time = names, len(names)
+        heads, each_time = names, max(1, len(names))
     else:
         heads = [str(number) for number in range(1, len(names) + 1)]
         labels = [f"{head:>2} {label}" for head, label in zip(heads, labels)]
@@ -135,7 +135,7 @@ def _show_causes(report: dict[str, Any], verbose: bool) -> None:
 
 
 def _cause(cause: causes.Cause) -> str:
-    known = f"; known: dlbridge doctor --defect {cause.defect}" if cause.defect else ""
+    known = f"; known: {core.COMMAND} doctor --defect {cause.defect}" if cause.defect else ""
     where = tables.count(len(cause.exchanges), "exchange")
     return f"{cause.text} [{where}: {', '.join(cause.cases)}{known}]"
 

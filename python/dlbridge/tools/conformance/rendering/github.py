@@ -20,24 +20,22 @@ def _lines(report: Report) -> Iterable[str]:
     for result in report.ordered():
         remarks = list(remarks_on_waivers([result]))
         if result.waiver is not None and result.is_waived:
-            yield _command("notice", _title(report, result), f"waived: {result.waiver.reason}")
+            yield command("notice", _title(report, result), f"waived: {result.waiver.reason}")
         elif result.outcome in COMMANDS:
             text = [result.got, f"expected: {result.expected}", f"fix: {result.fix}", *remarks]
-            yield _command(COMMANDS[result.outcome], _title(report, result), "\n".join(text))
+            yield command(COMMANDS[result.outcome], _title(report, result), "\n".join(text))
         elif remarks:
-            yield _command(
-                "error" if result.fails else "notice", _title(report, result), remarks[0]
-            )
+            yield command("error" if result.fails else "notice", _title(report, result), remarks[0])
 
 
 def _title(report: Report, result: Result) -> str:
     return f"DLPack {result.id} of {report.target}"
 
 
-def _command(name: str, title: str, message: str) -> str:
+def command(name: str, title: str, message: str) -> str:
     """Formats a command.
 
-    >>> _command("error", "P-01 of a:b", "100 %")
+    >>> command("error", "P-01 of a:b", "100 %")
     '::error title=P-01 of a%3Ab::100 %25'
     """
     title = _escape(title).replace(":", "%3A").replace(",", "%2C")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
-import dlbridge
+from dlbridge.tools import core
 from dlbridge.tools.conformance.rendering.terminal import remarks_on_waivers
 from dlbridge.tools.conformance.results import Report, Result, cite
 
@@ -38,7 +38,7 @@ def render(report: Report) -> str:
             ("consumer", report.consumer or "none"),
             ("standard", report.standard or "none"),
             ("complete", str(report.complete).lower()),
-            ("dlbridge", dlbridge.__version__),
+            ("dlbridge", core.version()),
             *((name, version or "unknown") for name, version in versions.items()),
         ],
     )
@@ -63,13 +63,16 @@ def properties(result: Result) -> list[tuple[str, str]]:
 
 
 def describe(result: Result) -> str:
-    """Returns a violation in full, as several lines."""
+    """Returns a violation in full, as several lines; of a rule that holds, what its waiver does."""
+    remarks = list(remarks_on_waivers([result]))
+    if result.outcome == "pass":  # a strict waiver fails it: nothing is expected or to be repaired
+        return "\n".join(remarks)
     lines = [
         f"{result.id}: {result.got}",
         f"  expected: {result.expected}",
         f"  fix: {result.fix}",
         *(f"  source: {cite(source)}" for source in result.sources),
-        *(f"  waiver: {remark}" for remark in remarks_on_waivers([result])),
+        *(f"  waiver: {remark}" for remark in remarks),
     ]
     return "\n".join(lines)
 

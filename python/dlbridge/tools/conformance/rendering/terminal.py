@@ -25,9 +25,9 @@ Line = tuple[str, str, str]  # a prefix, its style, and the text
 
 
 def show(report: Report, *, verbose: bool = False) -> None:
-    """Prints a report: in colour where rich is installed and the output is a terminal."""
+    """Prints a report, in colours where output.shows_colours()."""
     width = output.columns(NARROWEST, WIDEST)
-    emit = output.line_printer(width)
+    emit = output.line_printer()
     for word, style, text in lines(report, width, verbose=verbose):
         emit((word, style), (text, ""))
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import asdict
 from typing import Any
 
-import dlbridge
+from dlbridge.tools import core
 from dlbridge.tools.conformance.rules import RULES, Rule
 
 
@@ -26,7 +26,7 @@ def as_json() -> dict[str, Any]:
          "sources": [asdict(text) for text in rule.texts], "remark": rule.remark}
         for rule in RULES.values()
     ]  # fmt: skip
-    return {"schema": 1, "dlbridge": dlbridge.__version__, "rules": rows}
+    return {"schema": 1, "dlbridge": core.version(), "rules": rows}
 
 
 def _source(rule: Rule) -> str:

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
-import dlbridge
 from dlbridge.tools.inspection.conclusions.findings import Findings
 from dlbridge.tools.inspection.conclusions.verdicts import Verdict
 from dlbridge.tools.inspection.reading.description import Description
@@ -146,7 +146,7 @@ def _verdicts(findings: Findings) -> str:
     )
 
 
-def tensor_html(t: dlbridge.Tensor) -> str:
+def tensor_html(t: Any) -> str:
     """Returns an HTML block. The picture shows the layout, for which no memory is read."""
     x = Description(
         data=t.data_ptr,

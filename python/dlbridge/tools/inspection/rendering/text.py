@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The inspection in a terminal: plain, or with rich's colours."""
+"""The inspection in a terminal: plain, or in colours."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dlbridge.tools.output import printable
 
 NARROWEST, WIDEST = 60, 120
 LABELS = 16  # columns of the names of properties
-# Styles of rich, by the meaning of a text.
+# Styles, by the meaning of a text.
 STYLES = {
     "title": "bold",
     "name": "dim",
@@ -40,9 +40,9 @@ def as_plain(findings: Findings, width: int) -> str:
 
 
 def show(findings: Findings) -> None:
-    """Prints it, in colours where rich is installed and the output is a terminal."""
+    """Prints it, in colours where output.shows_colours()."""
     width = terminal_width()
-    emit = output.line_printer(width)
+    emit = output.line_printer()
     for line in _escaped(findings, width):
         emit(*((text, STYLES.get(style, "")) for text, style in line))
 
