@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from dlbridge.tools import command_line
+from . import command_line
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

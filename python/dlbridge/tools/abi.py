@@ -16,22 +16,22 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
-from dlbridge.tools.structs import EXCHANGE_SLOTS as EXCHANGE_SLOTS
-from dlbridge.tools.structs import IS_COPIED as IS_COPIED
-from dlbridge.tools.structs import LEGACY as LEGACY
-from dlbridge.tools.structs import READ_ONLY as READ_ONLY
-from dlbridge.tools.structs import STRUCTS as STRUCTS
-from dlbridge.tools.structs import SUBBYTE_PADDED as SUBBYTE_PADDED
-from dlbridge.tools.structs import USED as USED
-from dlbridge.tools.structs import VERSIONED as VERSIONED
-from dlbridge.tools.structs import DataType as DataType
-from dlbridge.tools.structs import Device as Device
-from dlbridge.tools.structs import Exchange as Exchange
-from dlbridge.tools.structs import ExchangeHeader as ExchangeHeader
-from dlbridge.tools.structs import Managed as Managed
-from dlbridge.tools.structs import ManagedVersioned as ManagedVersioned
-from dlbridge.tools.structs import Tensor as Tensor
-from dlbridge.tools.structs import Version as Version
+from .structs import EXCHANGE_SLOTS as EXCHANGE_SLOTS
+from .structs import IS_COPIED as IS_COPIED
+from .structs import LEGACY as LEGACY
+from .structs import READ_ONLY as READ_ONLY
+from .structs import STRUCTS as STRUCTS
+from .structs import SUBBYTE_PADDED as SUBBYTE_PADDED
+from .structs import USED as USED
+from .structs import VERSIONED as VERSIONED
+from .structs import DataType as DataType
+from .structs import Device as Device
+from .structs import Exchange as Exchange
+from .structs import ExchangeHeader as ExchangeHeader
+from .structs import Managed as Managed
+from .structs import ManagedVersioned as ManagedVersioned
+from .structs import Tensor as Tensor
+from .structs import Version as Version
 
 CPU = (1, 0)
 ADDRESSES = 1 << 64  # ctypes would truncate an address beyond them

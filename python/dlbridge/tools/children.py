@@ -21,7 +21,7 @@ from functools import reduce
 from types import TracebackType
 from typing import Any, Callable, Literal, Optional
 
-from dlbridge.tools.clock import Stopwatch
+from .clock import Stopwatch
 
 SECONDS = 120.0
 # Environment variables of every child: less output, and one thread.
@@ -167,7 +167,7 @@ class _Child:
     def __init__(self, python: str, environment: Mapping[str, str], files: tuple[int, ...]) -> None:
         self._answers, answers = pipe()
         parent, self._alive = pipe()  # nothing is written to it; it closes with this process
-        program = f"from dlbridge.tools.children import serve; serve({answers}, {parent})"
+        program = f"from {__name__} import serve; serve({answers}, {parent})"
         try:
             self._process = subprocess.Popen(
                 [python, "-X", "faulthandler", "-c", program],

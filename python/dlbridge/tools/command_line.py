@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any, Callable, NoReturn
 
-from dlbridge.tools import conformance, core, demo, doctor, matrix, output
-from dlbridge.tools.inspection import command as inspect
+from . import conformance, core, demo, doctor, matrix, output
+from .inspection import command as inspect
 
 # Each is a module with SUMMARY, add_arguments(parser) and run(options), which returns the status.
 TOOLS: dict[str, Any] = {

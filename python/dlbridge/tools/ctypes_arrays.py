@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from dlbridge.tools import abi, elements
+from . import abi, elements
 
 _FREED = 0xA5  # written over the memory of a freed tensor
 

@@ -18,8 +18,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Callable
 
-from dlbridge.tools import children, core, output, tables
-from dlbridge.tools.libraries import LIBRARIES, Library
+from . import children, core, output, tables
+from .libraries import LIBRARIES, Library
 
 with contextlib.suppress(ImportError):  # run() says what is missing
     import dlbridge
@@ -124,7 +124,7 @@ def run_library(name: str) -> dict[str, Any]:
 
 def _run_in_child(name: str) -> dict[str, Any]:
     """Runs one library in a child process; a failure there becomes its row."""
-    answer = children.call("dlbridge.tools.demo:run_library", name=name)
+    answer = children.call(f"{__name__}:run_library", name=name)
     if answer.outcome == "returned":
         return {"library": name, **answer.value}
     last = answer.noise.splitlines()[-1:] if answer.outcome == "crashed" else []

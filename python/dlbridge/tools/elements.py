@@ -10,7 +10,7 @@ import math
 import struct
 from typing import Any
 
-from dlbridge.tools import abi, dtypes
+from . import abi, dtypes
 
 Nested = Any  # numbers in nested lists
 

@@ -22,8 +22,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable
 
-from dlbridge.tools import abi, buffers, core, ctypes_arrays, devices, elements
-from dlbridge.tools.elements import Nested
+from . import abi, buffers, core, ctypes_arrays, devices, elements
+from .elements import Nested
 
 
 def _itself(module: Any, x: Any) -> Any:

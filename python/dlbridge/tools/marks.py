@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlbridge.tools import core
+from . import core
 
 # By attribute: whether True means that the array may be written.
 _MARKS = {

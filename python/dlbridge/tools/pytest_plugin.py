@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from dlbridge.tools.conformance import Examination
-    from dlbridge.tools.conformance.waivers import Waiver
+    from .conformance import Examination
+    from .conformance.waivers import Waiver
 
 ASKED: pytest.StashKey[Examination] = pytest.StashKey()
 WAIVERS: pytest.StashKey[Collection[Waiver]] = pytest.StashKey()
@@ -117,8 +117,8 @@ def pytest_collection_modifyitems(
     if asked is None:
         return
     target, chosen = asked
-    from dlbridge.tools.conformance import CannotExamine, Examination, waivers
-    from dlbridge.tools.conformance.rules import RULES, STANDARDS
+    from .conformance import CannotExamine, Examination, waivers
+    from .conformance.rules import RULES, STANDARDS
 
     if unknown := chosen - RULES.keys():
         raise pytest.UsageError(f"there is no rule {', '.join(sorted(unknown))}")
@@ -190,9 +190,9 @@ class RuleItem(pytest.Item):
     """The test of one rule: a failure fails it, a warning warns, a waived violation is xfailed."""
 
     def runtest(self) -> None:
-        from dlbridge.tools.conformance.rendering.junit import describe, properties
-        from dlbridge.tools.conformance.rendering.terminal import remarks_on_waivers
-        from dlbridge.tools.conformance.waivers import apply_waivers
+        from .conformance.rendering.junit import describe, properties
+        from .conformance.rendering.terminal import remarks_on_waivers
+        from .conformance.waivers import apply_waivers
 
         if reason := self.stash.get(SKIPPED, ""):  # the mark skip would need a line of a file
             pytest.skip(reason)
@@ -243,7 +243,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def _annotations(terminalreporter: pytest.TerminalReporter) -> Iterator[str]:
     """Yields an annotation for each rule that failed."""
-    from dlbridge.tools.conformance.rendering import github
+    from .conformance.rendering import github
 
     for report in terminalreporter.stats.get("failed", []):
         found = ID.fullmatch(report.nodeid)

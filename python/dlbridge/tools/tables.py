@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Callable
 
-from dlbridge.tools import output
+from . import output
 
 NARROWEST = 40  # columns, of a terminal that states fewer, or 0
 

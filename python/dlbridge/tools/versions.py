@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Iterator
 
-from dlbridge.tools import core
+from . import core
 
 Key = tuple[tuple[int, ...], int]
 

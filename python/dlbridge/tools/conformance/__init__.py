@@ -12,16 +12,16 @@ import json
 import sys
 from pathlib import Path
 
-from dlbridge.tools import children, core, output
-from dlbridge.tools.conformance import waivers
-from dlbridge.tools.conformance.engine import LIMIT, Examination, Interrupted, examine
-from dlbridge.tools.conformance.helpers import device_memory
-from dlbridge.tools.conformance.lane import SECONDS
-from dlbridge.tools.conformance.results import Report, Result
-from dlbridge.tools.conformance.rules import RULES, STANDARDS
-from dlbridge.tools.conformance.target import CannotExamine
-from dlbridge.tools.options import WrongUsage, code, require_writable, seconds
-from dlbridge.tools.output import INTERRUPTED
+from .. import children, core, output
+from ..options import WrongUsage, code, require_writable, seconds
+from ..output import INTERRUPTED
+from . import waivers
+from .engine import LIMIT, Examination, Interrupted, examine
+from .helpers import device_memory
+from .lane import SECONDS
+from .results import Report, Result
+from .rules import RULES, STANDARDS
+from .target import CannotExamine
 
 __all__ = ["CannotExamine", "Examination", "Interrupted", "Report", "Result", "examine"]
 
@@ -131,7 +131,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print_rules(options: argparse.Namespace) -> int:
-    from dlbridge.tools.conformance.rules import table
+    from .rules import table
 
     unused = [name for name in _OF_AN_EXAMINATION if getattr(options, name)]
     if unused:
@@ -148,7 +148,7 @@ _OF_AN_EXAMINATION = (
 
 
 def _examine(options: argparse.Namespace) -> Report:
-    from dlbridge.tools.conformance.rendering.terminal import show_progress
+    from .rendering.terminal import show_progress
 
     if options.target is None:
         raise WrongUsage("a TARGET is required, such as numpy or mylib:make")
@@ -171,7 +171,7 @@ def _examine(options: argparse.Namespace) -> Report:
 
 
 def _save(report: Report, options: argparse.Namespace) -> None:
-    from dlbridge.tools.conformance.rendering import badge, junit
+    from .rendering import badge, junit
 
     for path, render in ((options.junit, junit.render), (options.badge, badge.render)):
         if path is not None:
@@ -179,7 +179,7 @@ def _save(report: Report, options: argparse.Namespace) -> None:
 
 
 def _print(report: Report, options: argparse.Namespace) -> None:
-    from dlbridge.tools.conformance.rendering import github, terminal
+    from .rendering import github, terminal
 
     if options.json:
         print(json.dumps(report.as_json(), indent=2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dlbridge.tools.conformance.journal import (
+from .journal import (
     EVERY_IMPORT,
     EVERY_REQUEST,
     EVERY_VIEW,

@@ -6,15 +6,15 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from dlbridge.tools.conformance import journal, triage
-from dlbridge.tools.conformance.helpers import device_memory
-from dlbridge.tools.conformance.helpers.consumption import select_dtype
-from dlbridge.tools.conformance.helpers.exports import exports_nothing, first_array
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
-from dlbridge.tools.conformance.probes import in_order
-from dlbridge.tools.conformance.registry import PROBES
-from dlbridge.tools.conformance.results import presentable
-from dlbridge.tools.conformance.target import CannotExamine, claimed_standard, find, version_of
+from . import journal, triage
+from .helpers import device_memory
+from .helpers.consumption import select_dtype
+from .helpers.exports import exports_nothing, first_array
+from .outcomes import Broken, Skip, name_error
+from .probes import in_order
+from .registry import PROBES
+from .results import presentable
+from .target import CannotExamine, claimed_standard, find, version_of
 
 NO_ARRAY = (
     "the factory returned {}, which exports nothing by DLPack: it has neither __dlpack__ nor "

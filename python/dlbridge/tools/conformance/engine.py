@@ -12,12 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Callable
 
-from dlbridge.tools.conformance.attribution import is_summary, rule_of
-from dlbridge.tools.conformance.journal import Ending
-from dlbridge.tools.conformance.lane import Lane
-from dlbridge.tools.conformance.probes import in_order
-from dlbridge.tools.conformance.registry import Probe
-from dlbridge.tools.conformance.results import (
+from .attribution import is_summary, rule_of
+from .journal import Ending
+from .lane import Lane
+from .probes import in_order
+from .registry import Probe
+from .results import (
     VIOLATIONS,
     WORST_FIRST,
     Outcome,
@@ -25,15 +25,15 @@ from dlbridge.tools.conformance.results import (
     Result,
     presentable,
 )
-from dlbridge.tools.conformance.rules import (
+from .rules import (
     RULES,
     Rule,
     Severity,
     severity,
     severity_of_crash,
 )
-from dlbridge.tools.conformance.target import CannotExamine
-from dlbridge.tools.conformance.waivers import LISTED, Waiver, apply_waivers
+from .target import CannotExamine
+from .waivers import LISTED, Waiver, apply_waivers
 
 WORTHWHILE = 10  # probes: fewer in a lane take less time than opening the target for them
 # One violation may crash every probe: a capsule with the name of the other struct.

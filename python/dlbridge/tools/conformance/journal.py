@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dlbridge.tools.conformance.outcomes import Skip
+from .outcomes import Skip
 
 # request: __dlpack__. free: the deleter of an export. drop: the end of a capsule that nobody used.
 # view: what is no part of DLPack, such as x.T. import: the consumer, with a tensor of ours.

@@ -10,15 +10,15 @@ import time
 from collections import Counter
 from typing import Any
 
-from dlbridge.tools import children
-from dlbridge.tools.conformance.attribution import summaries
-from dlbridge.tools.conformance.journal import Call, Ending, Journal
-from dlbridge.tools.conformance.registry import Probe
-from dlbridge.tools.conformance.results import presentable
-from dlbridge.tools.conformance.target import CannotExamine
+from .. import children
+from .attribution import summaries
+from .journal import Call, Ending, Journal
+from .registry import Probe
+from .results import presentable
+from .target import CannotExamine
 
 SECONDS = 60.0  # for one probe; opening the target, which imports it, may take children.SECONDS
-CHILD = "dlbridge.tools.conformance.child"
+CHILD = f"{__name__.rsplit('.', 1)[0]}.child"
 # Hostile probes may open the target again, in processes of their own: up to so many times.
 OPENED_AGAIN = 2
 # Seconds for one call into the library; a process that makes none for so long is stuck as well.

@@ -7,9 +7,9 @@ import functools
 from dataclasses import dataclass
 from typing import Callable, Optional
 
-from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.rules import RULES
-from dlbridge.tools.conformance.target import Target
+from .outcomes import Broken, Skip
+from .rules import RULES
+from .target import Target
 
 # Takes the target. It returns None or a note where the rule holds, and raises Broken or Skip else.
 Function = Callable[[Target], Optional[str]]

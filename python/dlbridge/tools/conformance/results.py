@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from dlbridge.tools import core
-from dlbridge.tools.conformance.rules import Kind, Severity, Text
-from dlbridge.tools.output import INTERRUPTED, printable
+from .. import core
+from ..output import INTERRUPTED, printable
+from .rules import Kind, Severity, Text
 
 Outcome = Literal["crash", "fail", "warn", "note", "skip", "pass"]
 WORST_FIRST: tuple[Outcome, ...] = ("crash", "fail", "warn", "note", "skip", "pass")

@@ -17,11 +17,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Callable
 
-from dlbridge.tools import children, output
-from dlbridge.tools.conformance import journal
-from dlbridge.tools.conformance.outcomes import Skip, library_code, name_error
-from dlbridge.tools.conformance.rules import STANDARDS
-from dlbridge.tools.libraries import LIBRARIES, Library
+from .. import children, output
+from ..libraries import LIBRARIES, Library
+from . import journal
+from .outcomes import Skip, library_code, name_error
+from .rules import STANDARDS
 
 # The factory's arguments unless a probe sets them; only those that it accepts are passed.
 USUAL: Mapping[str, Any] = {

@@ -11,12 +11,12 @@ import contextlib
 import gc
 from typing import Any
 
-from dlbridge.tools import abi, dtypes
-from dlbridge.tools.conformance import journal
-from dlbridge.tools.conformance.helpers import device_memory
-from dlbridge.tools.conformance.helpers.arrays import VIEWED, another_element, view_of, views_of
-from dlbridge.tools.conformance.helpers.consumption import ConsumerCall
-from dlbridge.tools.conformance.helpers.exports import (
+from .. import abi, dtypes
+from . import journal
+from .helpers import device_memory
+from .helpers.arrays import VIEWED, another_element, view_of, views_of
+from .helpers.consumption import ConsumerCall
+from .helpers.exports import (
     DROP,
     NEWEST,
     Keywords,
@@ -25,11 +25,11 @@ from dlbridge.tools.conformance.helpers.exports import (
     make,
     request,
 )
-from dlbridge.tools.conformance.helpers.producers import LegacyProducer, OldProducer, Producer
-from dlbridge.tools.conformance.helpers.readings import reading_of, shape_of
-from dlbridge.tools.conformance.helpers.results import readers, values_of, views
-from dlbridge.tools.conformance.outcomes import Skip
-from dlbridge.tools.conformance.target import NoFactory, Target
+from .helpers.producers import LegacyProducer, OldProducer, Producer
+from .helpers.readings import reading_of, shape_of
+from .helpers.results import readers, values_of, views
+from .outcomes import Skip
+from .target import NoFactory, Target
 
 # Each keyword alone before it is combined: what ends with one is not tried with more.
 REQUESTS: tuple[Keywords, ...] = (

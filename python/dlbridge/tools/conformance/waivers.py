@@ -14,8 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dlbridge.tools import core
-from dlbridge.tools.conformance.results import VIOLATIONS, Applied, Result
+from .. import core
+from .results import VIOLATIONS, Applied, Result
 
 KEY = "waivers"  # of the list in the file
 LISTED = f"`{core.COMMAND} conformance --rules` lists them"

@@ -24,11 +24,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any
 
-from dlbridge.tools import children, core, known, versions
-from dlbridge.tools.doctor import advice, environment, sections
-from dlbridge.tools.known.defect import HEADINGS, HELPER, helper
-from dlbridge.tools.known.report import NothingToReport, expected, happens, quote, report_here
-from dlbridge.tools.libraries import LIBRARIES, RETIRED_PACKAGES, Library
+from .. import children, core, known, versions
+from ..known.defect import HEADINGS, HELPER, helper
+from ..known.report import NothingToReport, expected, happens, quote, report_here
+from ..libraries import LIBRARIES, RETIRED_PACKAGES, Library
+from . import advice, environment, sections
 
 SUMMARY = "report headers, compilers, drivers, libraries and their known defects on this machine"
 SECONDS_PER_LIBRARY = 60.0
@@ -70,7 +70,7 @@ def _hidden_by(library: Library) -> str | None:
 def _examine(library: Library, stopped: threading.Event) -> dict[str, Any]:
     """Examines one library in a child process; returns the result or the failure."""
     answer = children.call(
-        "dlbridge.tools.doctor.dlpack_support:examine",
+        f"{__name__}.dlpack_support:examine",
         seconds=SECONDS_PER_LIBRARY,
         cancelled=stopped,
         name=library.module,

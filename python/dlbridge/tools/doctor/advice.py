@@ -6,8 +6,8 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-from dlbridge.tools.libraries import LIBRARIES, RETIRED_PACKAGES
-from dlbridge.tools.versions import contains, meets
+from ..libraries import LIBRARIES, RETIRED_PACKAGES
+from ..versions import contains, meets
 
 Report = dict[str, Any]
 

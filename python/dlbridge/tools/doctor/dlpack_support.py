@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dlbridge.tools import abi, output
-from dlbridge.tools.libraries import LIBRARIES, immutable_by
-from dlbridge.tools.marks import by_dlbridge, type_name
+from .. import abi, output
+from ..libraries import LIBRARIES, immutable_by
+from ..marks import by_dlbridge, type_name
 
 VALUES = [0.0, 1.0, 2.0, 3.0]
 # A process should load only one of them: two compete for the cores.

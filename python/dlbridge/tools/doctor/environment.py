@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dlbridge.tools import children, core
+from .. import children, core
 
 COMPILERS = ["c++", "g++", "clang++", "nvcc", "hipcc", "icpx", "cmake"]
 SECONDS_PER_PROGRAM = 10

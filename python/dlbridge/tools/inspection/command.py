@@ -17,14 +17,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dlbridge.tools import children, core, output
-from dlbridge.tools.inspection.inspection import SCHEMA, Inspection, inspect
-from dlbridge.tools.inspection.reading import afterwards
-from dlbridge.tools.inspection.reading.protocols import Raised, guarded
-from dlbridge.tools.inspection.reading.signs import Sign
-from dlbridge.tools.inspection.rendering.html import as_page
-from dlbridge.tools.inspection.rendering.text import show
-from dlbridge.tools.options import code, seconds
+from .. import children, core, output
+from ..options import code, seconds
+from .inspection import SCHEMA, Inspection, inspect
+from .reading import afterwards
+from .reading.protocols import Raised, guarded
+from .reading.signs import Sign
+from .rendering.html import as_page
+from .rendering.text import show
 
 SUMMARY = "report what an object exports by each protocol, problems, and which libraries accept it"
 SECONDS = 60.0
@@ -100,9 +100,7 @@ def _with_afterwards(
     inspection = Inspection.from_dict(values)
     if inspection.description("bare", "1.0") is None or seconds <= 0:
         return inspection
-    answer = worker.call(
-        "dlbridge.tools.inspection.command:examine_afterwards", within=seconds, what=what
-    )
+    answer = worker.call(f"{__name__}:examine_afterwards", within=seconds, what=what)
     signs = [Sign.from_dict(each) for each in answer.value] if answer.outcome == "returned" else []
     if answer.outcome == "crashed":
         signs.append(Sign("release crashes", (), {"how": answer.message}))
@@ -128,7 +126,7 @@ def run(options: argparse.Namespace) -> int:
     began = time.monotonic()
     with children.Worker(seconds=options.timeout) as worker:
         answer = worker.call(
-            "dlbridge.tools.inspection.command:examine",
+            f"{__name__}:examine",
             what=options.what,
             copy=True if options.copy else None,
         )

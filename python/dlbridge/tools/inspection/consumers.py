@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dlbridge.tools import abi
-from dlbridge.tools.libraries import LIBRARIES
-from dlbridge.tools.versions import reaches
+from .. import abi
+from ..libraries import LIBRARIES
+from ..versions import reaches
 
 LEGACY, VERSIONED, BOTH = (abi.LEGACY,), (abi.VERSIONED,), (abi.LEGACY, abi.VERSIONED)
 

@@ -6,16 +6,16 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from dlbridge.tools import core
-from dlbridge.tools.inspection.conclusions.findings import Findings
-from dlbridge.tools.inspection.consumers import installed
-from dlbridge.tools.inspection.reading.observe import observe
-from dlbridge.tools.inspection.reading.protocols import Response
-from dlbridge.tools.inspection.reading.signs import Comparison, Sign
-from dlbridge.tools.inspection.reading.subject import Subject
-from dlbridge.tools.inspection.rendering.html import as_html
-from dlbridge.tools.inspection.rendering.svg import as_svg
-from dlbridge.tools.inspection.rendering.text import as_plain, terminal_width
+from .. import core
+from .conclusions.findings import Findings
+from .consumers import installed
+from .reading.observe import observe
+from .reading.protocols import Response
+from .reading.signs import Comparison, Sign
+from .reading.subject import Subject
+from .rendering.html import as_html
+from .rendering.svg import as_svg
+from .rendering.text import as_plain, terminal_width
 
 SCHEMA = 1  # of to_dict(): raised when a key changes its meaning or disappears
 

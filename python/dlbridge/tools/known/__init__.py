@@ -6,9 +6,9 @@ Each program was run before it was added, and runs again wherever its library is
 
 from __future__ import annotations
 
-from dlbridge.tools.known.defect import Defect, RunResult, State, run
-from dlbridge.tools.known.rows import ROWS
-from dlbridge.tools.libraries import LIBRARIES
+from ..libraries import LIBRARIES
+from .defect import Defect, RunResult, State, run
+from .rows import ROWS
 
 __all__ = ["DEFECTS", "Defect", "RunResult", "State", "installed", "of", "run"]
 

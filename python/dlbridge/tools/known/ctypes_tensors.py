@@ -11,7 +11,7 @@ import ctypes as C
 import struct
 from typing import Any
 
-from dlbridge.tools.structs import LEGACY, STRUCTS, VERSIONED, DataType, Device, Tensor, Version
+from ..structs import LEGACY, STRUCTS, VERSIONED, DataType, Device, Tensor, Version
 
 _python = C.pythonapi
 _new = C.PYFUNCTYPE(C.py_object, C.c_void_p, C.c_char_p, C.c_void_p)(("PyCapsule_New", _python))

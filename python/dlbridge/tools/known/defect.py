@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from dlbridge.tools import children, structs
-from dlbridge.tools.conformance.rules.model import Text
-from dlbridge.tools.conformance.rules.texts import ONLY_DLPACK
-from dlbridge.tools.libraries import opencl_variables
-from dlbridge.tools.versions import contains, reaches
+from .. import children, structs
+from ..conformance.rules.model import Text
+from ..conformance.rules.texts import ONLY_DLPACK
+from ..libraries import opencl_variables
+from ..versions import contains, reaches
 
 SECONDS = 120.0
 

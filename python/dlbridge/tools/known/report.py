@@ -8,10 +8,10 @@ import re
 import urllib.parse
 from collections.abc import Iterator
 
-from dlbridge.tools import core
-from dlbridge.tools.conformance.rules import RULES, Text
-from dlbridge.tools.known.defect import HELPER, Defect, Kind, helper, run
-from dlbridge.tools.libraries import LIBRARIES
+from .. import core
+from ..conformance.rules import RULES, Text
+from ..libraries import LIBRARIES
+from .defect import HELPER, Defect, Kind, helper, run
 
 # What the project is asked for, by the kind of the defect.
 EXPECTED: dict[Kind, str] = {

@@ -17,11 +17,11 @@ import sys
 from pathlib import Path
 from typing import Any, Callable
 
-from dlbridge.tools import core, output
-from dlbridge.tools.libraries import CASES, LIBRARIES, Library
-from dlbridge.tools.matrix import exchange, page, summary, survey, terminal
-from dlbridge.tools.options import WrongUsage, jobs, require_writable, seconds
-from dlbridge.tools.progress import Bar
+from .. import core, output
+from ..libraries import CASES, LIBRARIES, Library
+from ..options import WrongUsage, jobs, require_writable, seconds
+from ..progress import Bar
+from . import exchange, page, summary, survey, terminal
 
 SUMMARY = "pass arrays of every library to every other library, and show the results"
 

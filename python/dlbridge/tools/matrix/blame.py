@@ -13,12 +13,12 @@ import re
 from numbers import Integral
 from typing import Any, Callable
 
-from dlbridge.tools import abi, elements
-from dlbridge.tools.children import Answer
-from dlbridge.tools.libraries import CASES, Case, Library, capsule_of
-from dlbridge.tools.matrix import values
-from dlbridge.tools.matrix.exchange import FAILED, library_row, make, use_memory_again
-from dlbridge.tools.matrix.steps import tidy
+from .. import abi, elements
+from ..children import Answer
+from ..libraries import CASES, Case, Library, capsule_of
+from . import values
+from .exchange import FAILED, library_row, make, use_memory_again
+from .steps import tidy
 
 # In the child process -----------------------------------------------------------------------------
 

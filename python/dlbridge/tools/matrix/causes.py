@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from dlbridge.tools import known
-from dlbridge.tools.matrix.exchange import FAILED, OUTCOMES
+from .. import known
+from .exchange import FAILED, OUTCOMES
 
 Exchange = dict[str, Any]
 

@@ -9,8 +9,8 @@ import platform
 import sys
 from typing import Any
 
-from dlbridge.tools import abi, children, core, elements, output
-from dlbridge.tools.libraries import (
+from .. import abi, children, core, elements, output
+from ..libraries import (
     CASES,
     LIBRARIES,
     ROWS,
@@ -20,9 +20,9 @@ from dlbridge.tools.libraries import (
     new,
     read_only_of,
 )
-from dlbridge.tools.marks import own_mark
-from dlbridge.tools.matrix import values
-from dlbridge.tools.matrix.steps import step, tidy
+from ..marks import own_mark
+from . import values
+from .steps import step, tidy
 
 # The outcomes of an exchange, from best to worst, with the text of the legend.
 OUTCOMES = {

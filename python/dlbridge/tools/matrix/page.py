@@ -9,9 +9,9 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from dlbridge.tools.matrix import causes, summary
-from dlbridge.tools.matrix.exchange import ARRIVED, OUTCOMES
-from dlbridge.tools.matrix.summary import COUNTED, MARKS
+from . import causes, summary
+from .exchange import ARRIVED, OUTCOMES
+from .summary import COUNTED, MARKS
 
 TEMPLATE = Path(__file__).with_name("page.html")
 _DARK = ("wrong", "hung", "crashed")  # colours that need light letters

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dlbridge.tools.matrix.exchange import ARRIVED, FAILED, OUTCOMES
+from .exchange import ARRIVED, FAILED, OUTCOMES
 
 Exchange = dict[str, Any]
 

@@ -13,14 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
-from dlbridge.tools import children, core, versions
-from dlbridge.tools.matrix import blame
-from dlbridge.tools.matrix.exchange import ARRIVED, CONVERSIONS, FAILED, library_row
-from dlbridge.tools.matrix.steps import last_step, side_of
+from .. import children, core, versions
+from . import blame
+from .exchange import ARRIVED, CONVERSIONS, FAILED, library_row
+from .steps import last_step, side_of
 
 HERE = "here"  # the environment of this interpreter
 SECONDS = 20.0
-_CHILD = "dlbridge.tools.matrix.exchange"
+_CHILD = f"{__name__.rsplit('.', 1)[0]}.exchange"
 
 
 class NoEnvironment(ValueError):

@@ -6,11 +6,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from dlbridge.tools import core, tables
-from dlbridge.tools.matrix import causes, summary
-from dlbridge.tools.matrix.exchange import ARRIVED, OUTCOMES
-from dlbridge.tools.matrix.summary import COUNTED, MARKS
-from dlbridge.tools.output import printable
+from .. import core, tables
+from ..output import printable
+from . import causes, summary
+from .exchange import ARRIVED, OUTCOMES
+from .summary import COUNTED, MARKS
 
 
 def _glyphs() -> dict[str, str]:

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from dlbridge.tools import abi, clock, devices, dtypes, elements
-from dlbridge.tools.conformance import journal
-from dlbridge.tools.conformance.helpers.exports import (
+from ... import abi, clock, devices, dtypes, elements
+from .. import journal
+from ..outcomes import Skip, name_error
+from ..target import USUAL, Target
+from .exports import (
     NEWEST,
     Keywords,
     best,
@@ -23,10 +25,8 @@ from dlbridge.tools.conformance.helpers.exports import (
     obtain,
     overlap,
 )
-from dlbridge.tools.conformance.helpers.grids import Grid
-from dlbridge.tools.conformance.helpers.readings import reading_of, shape_of
-from dlbridge.tools.conformance.outcomes import Skip, name_error
-from dlbridge.tools.conformance.target import USUAL, Target
+from .grids import Grid
+from .readings import reading_of, shape_of
 
 SHAPES: tuple[tuple[int, ...], ...] = (
     *((), (6,), (1,), (0,), (2, 3), (4, 1), (1, 4), (2, 0, 4)),

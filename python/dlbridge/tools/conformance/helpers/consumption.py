@@ -15,18 +15,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from dlbridge.tools import abi
-from dlbridge.tools.clock import Stopwatch
-from dlbridge.tools.conformance import journal
-from dlbridge.tools.conformance.helpers import device_memory, samples
-from dlbridge.tools.conformance.helpers.producers import (
+from ... import abi
+from ...clock import Stopwatch
+from .. import journal
+from ..outcomes import Broken, Skip, library_code, name_error
+from ..target import NO_CONSUMER, Target, consumers
+from . import device_memory, samples
+from .producers import (
     PLAIN,
     LegacyProducer,
     OldProducer,
     Producer,
 )
-from dlbridge.tools.conformance.outcomes import Broken, Skip, library_code, name_error
-from dlbridge.tools.conformance.target import NO_CONSUMER, Target, consumers
 
 # Seconds for a library that calls deleters on another thread: until it has failed once, and after.
 PATIENCE, LEAST_PATIENCE = 1.0, 0.05

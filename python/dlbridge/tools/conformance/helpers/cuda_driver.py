@@ -13,7 +13,7 @@ import time
 from functools import cache, cached_property
 from typing import Any
 
-from dlbridge.tools.conformance.outcomes import Skip
+from ..outcomes import Skip
 
 LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 LEGACY, PER_THREAD = 1, 2  # the handles of the default streams

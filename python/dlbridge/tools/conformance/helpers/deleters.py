@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dlbridge.tools import abi, children
-from dlbridge.tools.clock import Stopwatch
-from dlbridge.tools.conformance import journal
-from dlbridge.tools.conformance.helpers.exports import every_kind, free, make
-from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.target import Target, find
+from ... import abi, children
+from ...clock import Stopwatch
+from .. import journal
+from ..outcomes import Broken, Skip
+from ..target import Target, find
+from .exports import every_kind, free, make
 
 _callbacks: list[Any] = []  # kept alive, as a library may still call them
 OBSERVED = 0.1  # seconds in which a deleter that ignores the GIL shows it

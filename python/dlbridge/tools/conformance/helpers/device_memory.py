@@ -9,14 +9,14 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from dlbridge.tools import abi, devices
-from dlbridge.tools.conformance.helpers import cuda_driver
-from dlbridge.tools.conformance.helpers.cuda_driver import (
+from ... import abi, devices
+from ..outcomes import Skip
+from . import cuda_driver
+from .cuda_driver import (
     Driver,
     DriverError,
     driver,
 )
-from dlbridge.tools.conformance.outcomes import Skip
 
 NAMES = {"cpu": abi.CPU, "cuda": (devices.CUDA, 0)}  # the values of --device
 ALIGNMENT = 256

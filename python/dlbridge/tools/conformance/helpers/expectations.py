@@ -6,7 +6,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dlbridge.tools.conformance.helpers.consumption import (
+from ...elements import row_major
+from ...elements import same as same_number
+from ..outcomes import Broken, Skip
+from ..target import Target
+from .consumption import (
     AGAIN,
     Cases,
     ConsumerCall,
@@ -16,12 +20,8 @@ from dlbridge.tools.conformance.helpers.consumption import (
     summed_up,
     support,
 )
-from dlbridge.tools.conformance.helpers.results import CannotRead, readers, values_of
-from dlbridge.tools.conformance.helpers.trials import fatal, how_it_ends
-from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.target import Target
-from dlbridge.tools.elements import row_major
-from dlbridge.tools.elements import same as same_number
+from .results import CannotRead, readers, values_of
+from .trials import fatal, how_it_ends
 
 NOWHERE = 0x10  # an invalid pointer
 ROW_MAJOR = (object(),)  # in place of strides: those of a compact tensor

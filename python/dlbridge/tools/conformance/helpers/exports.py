@@ -8,11 +8,11 @@ import operator
 from dataclasses import dataclass
 from typing import Any
 
-from dlbridge.tools import abi, devices, dtypes
-from dlbridge.tools.conformance import journal
-from dlbridge.tools.conformance.helpers import device_memory
-from dlbridge.tools.conformance.outcomes import Skip, library_code, name_error
-from dlbridge.tools.conformance.target import Target
+from ... import abi, devices, dtypes
+from .. import journal
+from ..outcomes import Skip, library_code, name_error
+from ..target import Target
+from . import device_memory
 
 NEWEST = (1, 3)  # sent as max_version
 NO_CAPSULE = "no request returns a capsule"

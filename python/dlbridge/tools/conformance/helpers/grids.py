@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from dlbridge.tools.conformance.helpers.exports import compact_strides
+from .exports import compact_strides
 
 Key = Any  # an int, a slice, None, Ellipsis, or a tuple of these
 

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Callable
 
-from dlbridge.tools import clock
-from dlbridge.tools.clock import Stopwatch
-from dlbridge.tools.conformance.outcomes import Skip
+from ... import clock
+from ...clock import Stopwatch
+from ..outcomes import Skip
 
 TIMES, FEWEST = 500, 50
 SECONDS = 0.15  # for one repeated call; slow libraries get fewer repetitions

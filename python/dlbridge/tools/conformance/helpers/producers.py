@@ -6,9 +6,9 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from dlbridge.tools import abi
-from dlbridge.tools.conformance.helpers import device_memory, samples
-from dlbridge.tools.elements import row_major
+from ... import abi
+from ...elements import row_major
+from . import device_memory, samples
 
 Fields = dict[str, Any]
 BEFORE, AFTER = 64, 192  # elements around those of a tensor: wrong strides stay in the memory

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Callable, TypeVar
 
-from dlbridge.tools import abi, buffers, dtypes, elements
-from dlbridge.tools.conformance import journal
+from ... import abi, buffers, dtypes, elements
+from .. import journal
 
 MOST_ITEMS = 64  # arrays with more elements are not read one by one
 OURS = ("__dlpack__", "from_dlpack", "to_dlpack")

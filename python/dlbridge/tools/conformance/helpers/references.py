@@ -11,7 +11,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, Callable
 
-from dlbridge.tools.conformance.helpers.memory import settle, shortest, too_slow
+from .memory import settle, shortest, too_slow
 
 # They are referred to from everywhere, so that their counts tell nothing.
 SHARED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)

@@ -11,22 +11,22 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from dlbridge.tools import abi, dtypes
-from dlbridge.tools.buffers import buffer_of
-from dlbridge.tools.conformance import journal
-from dlbridge.tools.conformance.helpers import device_memory, samples
-from dlbridge.tools.conformance.helpers.consumption import (
+from ... import abi, dtypes
+from ...buffers import buffer_of
+from ...dtypes import Triple
+from ...elements import flat, row_major, shape_of
+from ...libraries import capsule_of
+from .. import journal
+from ..outcomes import Skip, name_error
+from ..target import Target
+from . import device_memory, samples
+from .consumption import (
     ConsumerCall,
     kinds,
     short,
     support,
 )
-from dlbridge.tools.conformance.helpers.producers import BEFORE, VERSION, Producer
-from dlbridge.tools.conformance.outcomes import Skip, name_error
-from dlbridge.tools.conformance.target import Target
-from dlbridge.tools.dtypes import Triple
-from dlbridge.tools.elements import flat, row_major, shape_of
-from dlbridge.tools.libraries import capsule_of
+from .producers import BEFORE, VERSION, Producer
 
 Nested = Any  # numbers in nested lists
 Reader = Callable[[Any], Nested]

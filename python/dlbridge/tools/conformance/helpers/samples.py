@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from dlbridge.tools import elements
-from dlbridge.tools.dtypes import CODES, Triple, name
+from ... import elements
+from ...dtypes import CODES, Triple, name
 
 FLOAT32: Triple = (2, 32, 1)
 

@@ -14,10 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from dlbridge.tools import abi
-from dlbridge.tools.conformance.helpers import device_memory
-from dlbridge.tools.conformance.helpers.arrays import DTYPES, Array, arrays
-from dlbridge.tools.conformance.helpers.exports import (
+from ... import abi
+from ..outcomes import Skip
+from ..target import Target
+from . import device_memory
+from .arrays import DTYPES, Array, arrays
+from .exports import (
     Export,
     Keywords,
     accepts_keyword,
@@ -33,7 +35,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     requests_of_kinds,
     requests_to_its_device,
 )
-from dlbridge.tools.conformance.helpers.readings import (
+from .readings import (
     Reading,
     bounds_of,
     dtype_of,
@@ -42,8 +44,6 @@ from dlbridge.tools.conformance.helpers.readings import (
     shape_of,
     without_dlpack,
 )
-from dlbridge.tools.conformance.outcomes import Skip
-from dlbridge.tools.conformance.target import Target
 
 AGAIN = ", exported again"
 

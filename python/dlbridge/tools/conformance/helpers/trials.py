@@ -19,20 +19,20 @@ import time
 import warnings
 from typing import Any
 
-from dlbridge.tools import abi, children, clock
-from dlbridge.tools.clock import Stopwatch
-from dlbridge.tools.conformance import journal
-from dlbridge.tools.conformance.helpers import device_memory, producers
-from dlbridge.tools.conformance.helpers.consumption import Cases, ConsumerCall, kinds, support
-from dlbridge.tools.conformance.helpers.producers import Producer
-from dlbridge.tools.conformance.target import Target, find
+from ... import abi, children, clock
+from ...clock import Stopwatch
+from .. import journal
+from ..target import Target, find
+from . import device_memory, producers
+from .consumption import Cases, ConsumerCall, kinds, support
+from .producers import Producer
 
 PATIENCE = 5.0  # seconds for an import in a forked process
 BACKWARDS: dict[str, Any] = {"shape": (3,), "strides": (-1,)}
 NO_CORE_DUMP = 4, (0, 0)  # RLIMIT_CORE and its limits
 
 THIS = __name__
-CHILD = "dlbridge.tools.conformance.child"
+CHILD = f"{__name__.rsplit('.', 2)[0]}.child"
 LONGEST = 40.0  # seconds for all imports in new processes; what is left is not known
 
 _endings: dict[tuple[str, str | None, str, str], str | None] = {}

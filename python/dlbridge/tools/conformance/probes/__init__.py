@@ -6,8 +6,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 
-from dlbridge.tools.conformance.registry import PROBES, Probe
-from dlbridge.tools.conformance.rules import RULES
+from ..registry import PROBES, Probe
+from ..rules import RULES
 
 MODULES = (
     # of producers

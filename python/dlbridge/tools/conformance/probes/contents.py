@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from dlbridge.tools.conformance.helpers import device_memory
-from dlbridge.tools.conformance.helpers.arrays import Array, large_arrays
-from dlbridge.tools.conformance.helpers.exports import (
+from ..helpers import device_memory
+from ..helpers.arrays import Array, large_arrays
+from ..helpers.exports import (
     MOST_ELEMENTS,
     call_text,
     content,
@@ -16,11 +16,11 @@ from dlbridge.tools.conformance.helpers.exports import (
     size,
     steps,
 )
-from dlbridge.tools.conformance.helpers.readings import Reading, decode, same, shape_of
-from dlbridge.tools.conformance.helpers.survey import Sample, judge, readings, survey
-from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ..helpers.readings import Reading, decode, same, shape_of
+from ..helpers.survey import Sample, judge, readings, survey
+from ..outcomes import Broken, Skip
+from ..registry import probe
+from ..target import Target
 
 
 def _is_in_memory(sample: Sample) -> bool:

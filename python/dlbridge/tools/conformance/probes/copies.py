@@ -7,15 +7,15 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from dlbridge.tools import abi, devices
-from dlbridge.tools.conformance.helpers.arrays import (
+from ... import abi, devices
+from ..helpers.arrays import (
     Array,
     Change,
     another_element,
     arrays,
     view_of,
 )
-from dlbridge.tools.conformance.helpers.exports import (
+from ..helpers.exports import (
     NEWEST,
     Export,
     Keywords,
@@ -33,12 +33,12 @@ from dlbridge.tools.conformance.helpers.exports import (
     requests_of_kinds,
     size,
 )
-from dlbridge.tools.conformance.helpers.readings import bounds_of, same
-from dlbridge.tools.conformance.helpers.survey import Refusal, Sample, judge, survey
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
-from dlbridge.tools.conformance.probes.contents import numbers_in
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ..helpers.readings import bounds_of, same
+from ..helpers.survey import Refusal, Sample, judge, survey
+from ..outcomes import Broken, Skip, name_error
+from ..registry import probe
+from ..target import Target
+from .contents import numbers_in
 
 OPAQUE = "the data is a handle and no address"
 LARGE = (128, 512)  # more elements than the blocks and buffers in which libraries copy

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dlbridge.tools import abi, devices, dtypes
-from dlbridge.tools.conformance.helpers.arrays import BELOW_A_BYTE, DTYPES
-from dlbridge.tools.conformance.helpers.exports import (
+from ... import abi, devices, dtypes
+from ..helpers.arrays import BELOW_A_BYTE, DTYPES
+from ..helpers.exports import (
     best,
     call_text,
     element_bytes,
@@ -19,10 +19,10 @@ from dlbridge.tools.conformance.helpers.exports import (
     requests_of_kinds,
     size,
 )
-from dlbridge.tools.conformance.helpers.survey import Sample, judge, survey
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ..helpers.survey import Sample, judge, survey
+from ..outcomes import Broken, Skip, name_error
+from ..registry import probe
+from ..target import Target
 
 WITH_INDEX_0 = frozenset({devices.CPU, *devices.PINNED, devices.CUDA_MANAGED})
 

@@ -3,21 +3,21 @@
 
 from __future__ import annotations
 
-from dlbridge.tools import devices
-from dlbridge.tools.conformance.helpers import device_memory
-from dlbridge.tools.conformance.helpers.consumption import (
+from ... import devices
+from ..helpers import device_memory
+from ..helpers.consumption import (
     Cases,
     ConsumerCall,
     each_import,
     kinds,
     summed_up,
 )
-from dlbridge.tools.conformance.helpers.expectations import NOWHERE, note, wrong_values
-from dlbridge.tools.conformance.helpers.results import CannotRead, device_of
-from dlbridge.tools.conformance.helpers.trials import fatal, survivors
-from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ..helpers.expectations import NOWHERE, note, wrong_values
+from ..helpers.results import CannotRead, device_of
+from ..helpers.trials import fatal, survivors
+from ..outcomes import Broken, Skip
+from ..registry import probe
+from ..target import Target
 
 HOST: Cases = {
     devices.NAMES[number]: {"device": (number, 0)}

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlbridge.tools import dtypes, elements
-from dlbridge.tools.conformance.helpers import device_memory, samples
-from dlbridge.tools.conformance.helpers.consumption import (
+from ... import dtypes, elements
+from ...dtypes import Triple
+from ..helpers import device_memory, samples
+from ..helpers.consumption import (
     AGAIN,
     LAZY,
     Cases,
@@ -18,18 +19,17 @@ from dlbridge.tools.conformance.helpers.consumption import (
     short,
     summed_up,
 )
-from dlbridge.tools.conformance.helpers.expectations import note, same, wrong_values
-from dlbridge.tools.conformance.helpers.results import (
+from ..helpers.expectations import note, same, wrong_values
+from ..helpers.results import (
     CannotRead,
     export_of,
     readers,
     reported_dtype,
     values_of,
 )
-from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
-from dlbridge.tools.dtypes import Triple
+from ..outcomes import Broken, Skip
+from ..registry import probe
+from ..target import Target
 
 # Dtypes of DLPack that Python cannot encode; lanes, and elements of less than a byte. Not uint1:
 # TVM and MXNet have used it for booleans of a byte.

@@ -7,15 +7,15 @@ import ctypes
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dlbridge.tools import abi, devices
-from dlbridge.tools.conformance.helpers.arrays import view_of
-from dlbridge.tools.conformance.helpers.consumption import short, summed_up, wait_until
-from dlbridge.tools.conformance.helpers.exports import best, content, make, steps
-from dlbridge.tools.conformance.helpers.producers import VERSION, Producer
-from dlbridge.tools.conformance.helpers.results import values_in
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ... import abi, devices
+from ..helpers.arrays import view_of
+from ..helpers.consumption import short, summed_up, wait_until
+from ..helpers.exports import best, content, make, steps
+from ..helpers.producers import VERSION, Producer
+from ..helpers.results import values_in
+from ..outcomes import Broken, Skip, name_error
+from ..registry import probe
+from ..target import Target
 
 _int = ctypes.c_int
 _From = ctypes.PYFUNCTYPE(_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from dlbridge.tools import abi
-from dlbridge.tools.conformance.helpers.exports import make, obtain, requests_of_kinds, size
-from dlbridge.tools.conformance.helpers.readings import is_readonly
-from dlbridge.tools.conformance.helpers.survey import Sample, judge, survey
-from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ... import abi
+from ..helpers.exports import make, obtain, requests_of_kinds, size
+from ..helpers.readings import is_readonly
+from ..helpers.survey import Sample, judge, survey
+from ..outcomes import Broken, Skip
+from ..registry import probe
+from ..target import Target
 
 NOT_TOLD = "no array states whether it is read-only, and the factory has no `readonly`"
 

@@ -8,8 +8,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from dlbridge.tools.buffers import buffer_of
-from dlbridge.tools.conformance.helpers.consumption import (
+from ...buffers import buffer_of
+from ..helpers.consumption import (
     ConsumerCall,
     function_with_keywords,
     import_as,
@@ -20,23 +20,23 @@ from dlbridge.tools.conformance.helpers.consumption import (
     support,
     with_its_device,
 )
-from dlbridge.tools.conformance.helpers.expectations import same
-from dlbridge.tools.conformance.helpers.exports import best, make
-from dlbridge.tools.conformance.helpers.producers import (
+from ..helpers.expectations import same
+from ..helpers.exports import best, make
+from ..helpers.producers import (
     CopyingProducer,
     Producer,
     RaisingProducer,
 )
-from dlbridge.tools.conformance.helpers.producers import values_of as fields_values
-from dlbridge.tools.conformance.helpers.results import (
+from ..helpers.producers import values_of as fields_values
+from ..helpers.results import (
     is_over_requested_copy,
     readers,
     shares_memory,
     values_of,
 )
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ..outcomes import Broken, Skip, name_error
+from ..registry import probe
+from ..target import Target
 
 # S-09: subclasses --------------------------------------------------------------------------------
 

@@ -6,9 +6,11 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from dlbridge.tools import abi
-from dlbridge.tools.conformance.helpers import device_memory, samples
-from dlbridge.tools.conformance.helpers.consumption import (
+from ... import abi
+from ...dtypes import Triple
+from ...elements import row_major
+from ..helpers import device_memory, samples
+from ..helpers.consumption import (
     LEGACY,
     Cases,
     ConsumerCall,
@@ -19,7 +21,7 @@ from dlbridge.tools.conformance.helpers.consumption import (
     summed_up,
     takes_capsules,
 )
-from dlbridge.tools.conformance.helpers.expectations import (
+from ..helpers.expectations import (
     ROW_MAJOR,
     accepted,
     note,
@@ -28,15 +30,13 @@ from dlbridge.tools.conformance.helpers.expectations import (
     same,
     wrong_values,
 )
-from dlbridge.tools.conformance.helpers.exports import best, device_of, make
-from dlbridge.tools.conformance.helpers.producers import VERSION, FixedProducer, Producer
-from dlbridge.tools.conformance.helpers.results import CannotRead, readers, values_of
-from dlbridge.tools.conformance.helpers.trials import survivors
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import NO_CONSUMER, Target
-from dlbridge.tools.dtypes import Triple
-from dlbridge.tools.elements import row_major
+from ..helpers.exports import best, device_of, make
+from ..helpers.producers import VERSION, FixedProducer, Producer
+from ..helpers.results import CannotRead, readers, values_of
+from ..helpers.trials import survivors
+from ..outcomes import Broken, Skip, name_error
+from ..registry import probe
+from ..target import NO_CONSUMER, Target
 
 # One dtype of each size: consumers move elements by their size.
 SIZES: dict[str, Triple] = {

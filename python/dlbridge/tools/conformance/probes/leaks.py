@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Callable
 
-from dlbridge.tools import abi, clock
-from dlbridge.tools.conformance import journal
-from dlbridge.tools.conformance.helpers.arrays import (
+from ... import abi, clock
+from .. import journal
+from ..helpers.arrays import (
     DTYPES,
     SHAPES,
     VIEWED,
@@ -19,14 +19,14 @@ from dlbridge.tools.conformance.helpers.arrays import (
     view_of,
     views_of,
 )
-from dlbridge.tools.conformance.helpers.exports import (
+from ..helpers.exports import (
     FREE,
     Keywords,
     call_text,
     has_dlpack,
     request,
 )
-from dlbridge.tools.conformance.helpers.memory import (
+from ..helpers.memory import (
     SLOWEST,
     frozen,
     growth,
@@ -35,11 +35,11 @@ from dlbridge.tools.conformance.helpers.memory import (
     shortest,
     too_slow,
 )
-from dlbridge.tools.conformance.helpers.references import left
-from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.probes.ownership import requests_of_all_kinds
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ..helpers.references import left
+from ..outcomes import Broken, Skip
+from ..registry import probe
+from ..target import Target
+from .ownership import requests_of_all_kinds
 
 CALLS = 20  # of each, in one measurement
 LONGEST = 5.0  # seconds for all of them: of a slow library they are fewer

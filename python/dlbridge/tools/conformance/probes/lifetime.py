@@ -9,15 +9,15 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from dlbridge.tools import abi, children
-from dlbridge.tools.conformance.helpers.deleters import (
+from ... import abi, children
+from ..helpers.deleters import (
     AFTER_THE_END,
     CountingDeleter,
     call_while_gil_is_held,
     call_without_gil,
     end_of_process,
 )
-from dlbridge.tools.conformance.helpers.exports import (
+from ..helpers.exports import (
     Export,
     Keywords,
     accepts_keyword,
@@ -29,11 +29,11 @@ from dlbridge.tools.conformance.helpers.exports import (
     request,
     requests_of_kinds,
 )
-from dlbridge.tools.conformance.helpers.memory import growth, how_often, settle
-from dlbridge.tools.conformance.helpers.references import left
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ..helpers.memory import growth, how_often, settle
+from ..helpers.references import left
+from ..outcomes import Broken, Skip, name_error
+from ..registry import probe
+from ..target import Target
 
 
 def fulfilled(x: Any) -> list[Keywords]:

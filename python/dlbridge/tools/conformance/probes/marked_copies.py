@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import itertools
 
-from dlbridge.tools import abi
-from dlbridge.tools.conformance.helpers.arrays import Array
-from dlbridge.tools.conformance.helpers.exports import (
+from ... import abi
+from ..helpers.arrays import Array
+from ..helpers.exports import (
     NEWEST,
     Keywords,
     accepts_keyword,
@@ -22,17 +22,17 @@ from dlbridge.tools.conformance.helpers.exports import (
     size,
     versioned,
 )
-from dlbridge.tools.conformance.helpers.survey import Sample, judge, survey
-from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.probes.copies import (
+from ..helpers.survey import Sample, judge, survey
+from ..outcomes import Broken, Skip
+from ..registry import probe
+from ..target import Target
+from .copies import (
     OPAQUE,
     attempt,
     different_arrays,
     is_in_place,
     misses_writes,
 )
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
 
 
 @probe("P-39")

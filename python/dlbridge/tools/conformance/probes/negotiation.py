@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlbridge.tools import abi, devices
-from dlbridge.tools.conformance.helpers import samples
-from dlbridge.tools.conformance.helpers.consumption import (
+from ... import abi, devices
+from ..helpers import samples
+from ..helpers.consumption import (
     LEGACY,
     Cases,
     ConsumerCall,
@@ -25,8 +25,8 @@ from dlbridge.tools.conformance.helpers.consumption import (
     takes_versioned,
     with_its_device,
 )
-from dlbridge.tools.conformance.helpers.expectations import NOWHERE, accepted, wrong_values
-from dlbridge.tools.conformance.helpers.producers import (
+from ..helpers.expectations import NOWHERE, accepted, wrong_values
+from ..helpers.producers import (
     VERSION,
     CopyingProducer,
     FixedProducer,
@@ -35,11 +35,11 @@ from dlbridge.tools.conformance.helpers.producers import (
     Producer,
     version_for,
 )
-from dlbridge.tools.conformance.helpers.results import CannotRead, shares_memory
-from dlbridge.tools.conformance.helpers.trials import how_it_ends, survivors
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import NO_CONSUMER, Target
+from ..helpers.results import CannotRead, shares_memory
+from ..helpers.trials import how_it_ends, survivors
+from ..outcomes import Broken, Skip, name_error
+from ..registry import probe
+from ..target import NO_CONSUMER, Target
 
 CUDA = (devices.CUDA, 0)
 NEW_MINOR, UNKNOWN_FLAG = 99, 1 << 40

@@ -6,10 +6,10 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from dlbridge.tools import abi
-from dlbridge.tools.buffers import buffer_of
-from dlbridge.tools.conformance.helpers.consumption import summed_up
-from dlbridge.tools.conformance.helpers.exports import (
+from ... import abi
+from ...buffers import buffer_of
+from ..helpers.consumption import summed_up
+from ..helpers.exports import (
     Export,
     best,
     compact_strides,
@@ -18,14 +18,14 @@ from dlbridge.tools.conformance.helpers.exports import (
     make,
     steps,
 )
-from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.probes.exchange_table import (
+from ..outcomes import Broken, Skip
+from ..registry import probe
+from ..target import Target
+from .exchange_table import (
     arrays,
     difference,
     other_elements,
 )
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
 
 # S-04: the buffer protocol and the array interfaces ----------------------------------------------
 

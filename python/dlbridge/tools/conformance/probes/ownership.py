@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from dlbridge.tools import abi, devices
-from dlbridge.tools.conformance.helpers.arrays import Change, arrays, view_of, views_of
-from dlbridge.tools.conformance.helpers.exports import (
+from ... import abi, devices
+from ..helpers.arrays import Change, arrays, view_of, views_of
+from ..helpers.exports import (
     Keywords,
     accepts_keyword,
     call_text,
@@ -26,13 +26,13 @@ from dlbridge.tools.conformance.helpers.exports import (
     requests_of_kinds,
     without_excluded,
 )
-from dlbridge.tools.conformance.helpers.memory import growth, how_often, settle, shortest, too_slow
-from dlbridge.tools.conformance.helpers.readings import shape_of
-from dlbridge.tools.conformance.helpers.references import CERTAINLY, FEWEST_CERTAINLY, LONG, left
-from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.probes.lifetime import fulfilled
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ..helpers.memory import growth, how_often, settle, shortest, too_slow
+from ..helpers.readings import shape_of
+from ..helpers.references import CERTAINLY, FEWEST_CERTAINLY, LONG, left
+from ..outcomes import Broken, Skip
+from ..registry import probe
+from ..target import Target
+from .lifetime import fulfilled
 
 Reference = weakref.ref[Any]  # to an array
 SOME = 10  # arrays

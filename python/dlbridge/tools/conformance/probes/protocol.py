@@ -6,9 +6,9 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from dlbridge.tools import abi, devices
-from dlbridge.tools.conformance.helpers.arrays import arrays
-from dlbridge.tools.conformance.helpers.exports import (
+from ... import abi, devices
+from ..helpers.arrays import arrays
+from ..helpers.exports import (
     NEWEST,
     NO_CAPSULE,
     Keywords,
@@ -25,9 +25,9 @@ from dlbridge.tools.conformance.helpers.exports import (
     requests_of_kinds,
     without_excluded,
 )
-from dlbridge.tools.conformance.outcomes import Broken, Skip, library_code, name_error
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ..outcomes import Broken, Skip, library_code, name_error
+from ..registry import probe
+from ..target import Target
 
 NO_STREAM = -7  # the CPU has no streams
 KEYWORDS = ("max_version", "dl_device", "copy")

@@ -6,8 +6,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from dlbridge.tools import abi
-from dlbridge.tools.conformance.helpers.consumption import (
+from ... import abi
+from ..helpers.consumption import (
     VERSIONED,
     Cases,
     ConsumerCall,
@@ -15,11 +15,11 @@ from dlbridge.tools.conformance.helpers.consumption import (
     summed_up,
     takes_versioned,
 )
-from dlbridge.tools.conformance.helpers.producers import VERSION
-from dlbridge.tools.conformance.helpers.results import marks, shares_memory, tensors_below, views
-from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ..helpers.producers import VERSION
+from ..helpers.results import marks, shares_memory, tensors_below, views
+from ..outcomes import Broken, Skip
+from ..registry import probe
+from ..target import Target
 
 IGNORED = "ignored, as the standard prefers for a library without read-only arrays"
 

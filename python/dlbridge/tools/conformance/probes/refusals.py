@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dlbridge.tools import abi, devices
-from dlbridge.tools.conformance.helpers import samples
-from dlbridge.tools.conformance.helpers.consumption import (
+from ... import abi, devices
+from ..helpers import samples
+from ..helpers.consumption import (
     Cases,
     ConsumerCall,
     each_import,
@@ -17,19 +17,19 @@ from dlbridge.tools.conformance.helpers.consumption import (
     summed_up,
     takes_capsules,
 )
-from dlbridge.tools.conformance.helpers.expectations import NOWHERE, note
-from dlbridge.tools.conformance.helpers.producers import (
+from ..helpers.expectations import NOWHERE, note
+from ..helpers.producers import (
     VERSION,
     CopyingProducer,
     Producer,
 )
-from dlbridge.tools.conformance.helpers.trials import how_it_ends, survivors
-from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.probes.devices import foreign
-from dlbridge.tools.conformance.probes.layouts import INVALID_SHAPES
-from dlbridge.tools.conformance.probes.release import release_all
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ..helpers.trials import how_it_ends, survivors
+from ..outcomes import Broken, Skip
+from ..registry import probe
+from ..target import Target
+from .devices import foreign
+from .layouts import INVALID_SHAPES
+from .release import release_all
 
 ENOUGH = 8  # refusals that leak: a report needs no more, and each is waited for
 

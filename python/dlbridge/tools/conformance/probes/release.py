@@ -8,9 +8,9 @@ import gc
 import random
 import threading
 
-from dlbridge.tools import abi
-from dlbridge.tools.conformance.helpers import samples
-from dlbridge.tools.conformance.helpers.consumption import (
+from ... import abi
+from ..helpers import samples
+from ..helpers.consumption import (
     LAZY,
     Cases,
     ConsumerCall,
@@ -23,12 +23,12 @@ from dlbridge.tools.conformance.helpers.consumption import (
     support,
     wait_until,
 )
-from dlbridge.tools.conformance.helpers.expectations import note, same, wrong_values
-from dlbridge.tools.conformance.helpers.producers import (
+from ..helpers.expectations import note, same, wrong_values
+from ..helpers.producers import (
     VERSION,
     BareProducer,
 )
-from dlbridge.tools.conformance.helpers.results import (
+from ..helpers.results import (
     CannotRead,
     Way,
     readers,
@@ -37,10 +37,10 @@ from dlbridge.tools.conformance.helpers.results import (
     values_of,
     views,
 )
-from dlbridge.tools.conformance.helpers.trials import fatal
-from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ..helpers.trials import fatal
+from ..outcomes import Broken, Skip
+from ..registry import probe
+from ..target import Target
 
 REPEATED, THREADS, EACH = 50, 4, 20
 

@@ -7,9 +7,9 @@ import enum
 from collections.abc import Iterator
 from typing import Any
 
-from dlbridge.tools import abi, devices, dtypes
-from dlbridge.tools.conformance.helpers.consumption import announce
-from dlbridge.tools.conformance.helpers.exports import (
+from ... import abi, devices, dtypes
+from ..helpers.consumption import announce
+from ..helpers.exports import (
     Keywords,
     best,
     call_text,
@@ -23,10 +23,10 @@ from dlbridge.tools.conformance.helpers.exports import (
     requests_of_kinds,
     size,
 )
-from dlbridge.tools.conformance.helpers.readings import decode, reading_of, same
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ..helpers.readings import decode, reading_of, same
+from ..outcomes import Broken, Skip, name_error
+from ..registry import probe
+from ..target import Target
 
 # Devices -----------------------------------------------------------------------------------------
 

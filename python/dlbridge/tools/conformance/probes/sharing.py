@@ -12,16 +12,16 @@ import time
 import weakref
 from typing import Any, Callable
 
-from dlbridge.tools import abi, children, devices
-from dlbridge.tools.clock import Stopwatch
-from dlbridge.tools.conformance import journal
-from dlbridge.tools.conformance.helpers import device_memory
-from dlbridge.tools.conformance.helpers.consumption import (
+from ... import abi, children, devices
+from ...clock import Stopwatch
+from .. import journal
+from ..helpers import device_memory
+from ..helpers.consumption import (
     function_with_keywords,
     takes_capsules,
     wait_until,
 )
-from dlbridge.tools.conformance.helpers.exports import (
+from ..helpers.exports import (
     best,
     call_text,
     content,
@@ -31,17 +31,17 @@ from dlbridge.tools.conformance.helpers.exports import (
     requests_of_kinds,
     require_requests,
 )
-from dlbridge.tools.conformance.helpers.memory import growth, how_often
-from dlbridge.tools.conformance.helpers.producers import (
+from ..helpers.memory import growth, how_often
+from ..helpers.producers import (
     CopyingProducer,
     LegacyProducer,
     OldProducer,
     Producer,
     RaisingProducer,
 )
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ..outcomes import Broken, Skip, name_error
+from ..registry import probe
+from ..target import Target
 
 PATIENCE = 2.0  # seconds for a library that calls deleters on another thread
 MOST_IMPORTS = 2000  # in the search for memory that remains

@@ -7,14 +7,14 @@ import sys
 import threading
 from typing import Any, Callable
 
-from dlbridge.tools import abi, clock
-from dlbridge.tools.conformance.helpers.consumption import wait_until
-from dlbridge.tools.conformance.helpers.exports import device_of, make, request
-from dlbridge.tools.conformance.helpers.results import addresses_of
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
-from dlbridge.tools.conformance.probes.sharing import call_consumer, tensor_factory
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import NO_CONSUMER, Target
+from ... import abi, clock
+from ..helpers.consumption import wait_until
+from ..helpers.exports import device_of, make, request
+from ..helpers.results import addresses_of
+from ..outcomes import Broken, Skip, name_error
+from ..registry import probe
+from ..target import NO_CONSUMER, Target
+from .sharing import call_consumer, tensor_factory
 
 RACES, THREADS = 200, 4
 RACING = 1.0  # seconds, for as many rounds of 200 races as fit

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dlbridge.tools import devices, elements
-from dlbridge.tools.conformance.helpers import cuda_driver
-from dlbridge.tools.conformance.helpers.consumption import ConsumerCall, negotiates
-from dlbridge.tools.conformance.helpers.cuda_driver import LEGACY, PER_THREAD, Driver
-from dlbridge.tools.conformance.helpers.exports import (
+from ... import devices, elements
+from ..helpers import cuda_driver
+from ..helpers.consumption import ConsumerCall, negotiates
+from ..helpers.cuda_driver import LEGACY, PER_THREAD, Driver
+from ..helpers.exports import (
     Export,
     accepts_keyword,
     best,
@@ -29,11 +29,11 @@ from dlbridge.tools.conformance.helpers.exports import (
     reach,
     request,
 )
-from dlbridge.tools.conformance.helpers.memory import shortest
-from dlbridge.tools.conformance.helpers.producers import Producer, RaisingProducer
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import STREAM, Target
+from ..helpers.memory import shortest
+from ..helpers.producers import Producer, RaisingProducer
+from ..outcomes import Broken, Skip, name_error
+from ..registry import probe
+from ..target import STREAM, Target
 
 # S-01, S-02 and S-05: what is passed -------------------------------------------------------------
 

@@ -9,8 +9,8 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from dlbridge.tools import abi, clock
-from dlbridge.tools.conformance.helpers.exports import (
+from ... import abi, clock
+from ..helpers.exports import (
     Export,
     Keywords,
     accepts_keyword,
@@ -23,9 +23,9 @@ from dlbridge.tools.conformance.helpers.exports import (
     obtain,
     requests_of_kinds,
 )
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ..outcomes import Broken, Skip, name_error
+from ..registry import probe
+from ..target import Target
 
 THREADS, EXPORTS = 4, 25  # so many exports on each thread
 MORE_EXPORTS = 100  # of different arrays

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from dlbridge.tools import abi
-from dlbridge.tools.conformance.helpers.exports import (
+from ... import abi
+from ..helpers.exports import (
     NO_CAPSULE,
     ONLY_LEGACY,
     Keywords,
@@ -16,10 +16,10 @@ from dlbridge.tools.conformance.helpers.exports import (
     obtain,
     request,
 )
-from dlbridge.tools.conformance.helpers.survey import survey
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ..helpers.survey import survey
+from ..outcomes import Broken, Skip, name_error
+from ..registry import probe
+from ..target import Target
 
 KNOWN = (1, 3)  # the newest version of dlpack.h when this module was written
 MOST_MINOR = 20  # no minor version beyond it is plausible for years

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dlbridge.tools import abi
-from dlbridge.tools.conformance.helpers import samples
-from dlbridge.tools.conformance.helpers.consumption import (
+from ... import abi
+from ..helpers import samples
+from ..helpers.consumption import (
     LEGACY,
     VERSIONED,
     Cases,
@@ -22,12 +22,12 @@ from dlbridge.tools.conformance.helpers.consumption import (
     summed_up,
     wait_until,
 )
-from dlbridge.tools.conformance.helpers.expectations import same, wrong_values
-from dlbridge.tools.conformance.helpers.producers import (
+from ..helpers.expectations import same, wrong_values
+from ..helpers.producers import (
     VERSION,
     Producer,
 )
-from dlbridge.tools.conformance.helpers.results import (
+from ..helpers.results import (
     CannotRead,
     device_of,
     readers,
@@ -36,11 +36,11 @@ from dlbridge.tools.conformance.helpers.results import (
     values_of,
     views,
 )
-from dlbridge.tools.conformance.helpers.trials import survivors
-from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
-from dlbridge.tools.conformance.probes.release import accepted, churn
-from dlbridge.tools.conformance.registry import probe
-from dlbridge.tools.conformance.target import Target
+from ..helpers.trials import survivors
+from ..outcomes import Broken, Skip, name_error
+from ..registry import probe
+from ..target import Target
+from .release import accepted, churn
 
 # C-29: views of the result ---------------------------------------------------------------------
 

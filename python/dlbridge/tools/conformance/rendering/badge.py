@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 
-from dlbridge.tools.conformance.results import Report
+from ..results import Report
 
 
 def render(report: Report) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dlbridge.tools.conformance.rendering.terminal import remarks_on_waivers
-from dlbridge.tools.conformance.results import Report, Result
+from ..results import Report, Result
+from .terminal import remarks_on_waivers
 
 COMMANDS = {"crash": "error", "fail": "error", "warn": "warning", "note": "notice"}
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
-from dlbridge.tools import core
-from dlbridge.tools.conformance.rendering.terminal import remarks_on_waivers
-from dlbridge.tools.conformance.results import Report, Result, cite
+from ... import core
+from ..results import Report, Result, cite
+from .terminal import remarks_on_waivers
 
 # XML 1.0 has no other control characters, no surrogates, and neither U+FFFE nor U+FFFF.
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -7,8 +7,8 @@ import sys
 import textwrap
 from collections.abc import Iterable
 
-from dlbridge.tools import output
-from dlbridge.tools.conformance.results import WORST_FIRST, Report, Result, cite
+from ... import output
+from ..results import WORST_FIRST, Report, Result, cite
 
 STYLES = {
     "crash": "bold red",

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from dlbridge.tools.conformance.rules import additional, consumers, lifetime, producers
-from dlbridge.tools.conformance.rules.model import (
+from . import additional, consumers, lifetime, producers
+from .model import (
     STANDARDS,
     Kind,
     Rule,

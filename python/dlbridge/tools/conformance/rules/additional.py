@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from dlbridge.tools.conformance.rules import texts as t
-from dlbridge.tools.conformance.rules.model import Rule
+from . import texts as t
+from .model import Rule
 
 ROWS = [
     Rule(

@@ -7,8 +7,8 @@ import re
 from dataclasses import asdict
 from typing import Any
 
-from dlbridge.tools import core
-from dlbridge.tools.conformance.rules import RULES, Rule
+from ... import core
+from . import RULES, Rule
 
 
 def table() -> str:

@@ -7,7 +7,7 @@ dlpack.h and its Python specification the first tag of DLPack, from 0.2 and 1.0 
 
 from __future__ import annotations
 
-from dlbridge.tools.conformance.rules.model import ARRAY_API, Force, Text
+from .model import ARRAY_API, Force, Text
 
 HEADER, PYTHON, CPYTHON = "dlpack.h", "DLPack Python specification", "CPython"
 

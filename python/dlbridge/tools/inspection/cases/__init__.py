@@ -9,12 +9,12 @@ release has changed is a `Changed`.
 
 from __future__ import annotations
 
-from dlbridge.tools.inspection.cases.case import FAILS_LATER, reactions
-from dlbridge.tools.inspection.cases.devices import DEVICES
-from dlbridge.tools.inspection.cases.dtypes import DTYPES
-from dlbridge.tools.inspection.cases.memory import MEMORY, REST
-from dlbridge.tools.inspection.cases.shapes import SHAPES
-from dlbridge.tools.inspection.cases.strides import STRIDES
+from .case import FAILS_LATER, reactions
+from .devices import DEVICES
+from .dtypes import DTYPES
+from .memory import MEMORY, REST
+from .shapes import SHAPES
+from .strides import STRIDES
 
 # In the order in which consumers examine a tensor.
 CASES = [*SHAPES, *DEVICES, *DTYPES, *MEMORY, *STRIDES, *REST]

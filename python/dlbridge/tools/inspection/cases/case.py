@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Callable, Literal, Union
 
-from dlbridge.tools.inspection.consumers import CONSUMERS
-from dlbridge.tools.inspection.reading.description import Description
-from dlbridge.tools.versions import reaches
+from ...versions import reaches
+from ..consumers import CONSUMERS
+from ..reading.description import Description
 
 Level = Literal["defect", "risk", "note", ""]
 

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from dlbridge.tools import devices
-from dlbridge.tools.inspection.cases.case import (
+from ... import devices
+from ..reading.description import Description
+from .case import (
     NO_EFFECT,
     OF_NUMPY,
     OTHER_BUILD,
@@ -13,7 +14,6 @@ from dlbridge.tools.inspection.cases.case import (
     on,
     reactions,
 )
-from dlbridge.tools.inspection.reading.description import Description
 
 # By device type: the description, and the reactions.
 NAMED = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Callable
 
-from dlbridge.tools import dtypes
-from dlbridge.tools.inspection.cases.case import (
+from ... import dtypes
+from ..reading.description import Description
+from .case import (
     FAILS_LATER,
     NARROWS,
     NO_EFFECT,
@@ -18,7 +19,6 @@ from dlbridge.tools.inspection.cases.case import (
     Reactions,
     reactions,
 )
-from dlbridge.tools.inspection.reading.description import Description
 
 # Valid dtypes that some libraries lack: a name, the triples, the reactions.
 PLAIN: list[tuple[str, list[dtypes.Triple], Reactions]] = [

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from dlbridge.tools import abi, devices
-from dlbridge.tools.inspection.cases.case import (
+from ... import abi, devices
+from ...output import plural
+from .case import (
     COPIES,
     CRASHES_IN_USE,
     CRASHES_ON_RELEASE,
@@ -17,7 +18,6 @@ from dlbridge.tools.inspection.cases.case import (
     has_elements,
     reactions,
 )
-from dlbridge.tools.output import plural
 
 MEMORY = [
     Case(

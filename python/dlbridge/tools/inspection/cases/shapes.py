@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 
-from dlbridge.tools import abi
-from dlbridge.tools.inspection.cases.case import (
+from ... import abi
+from ..reading.description import Description
+from .case import (
     FAILS_LATER,
     NO_EFFECT,
     OF_NUMPY,
@@ -16,7 +17,6 @@ from dlbridge.tools.inspection.cases.case import (
     Changed,
     reactions,
 )
-from dlbridge.tools.inspection.reading.description import Description
 
 
 def _too_big(x: Description) -> bool:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import math
 from typing import Callable
 
-from dlbridge.tools import devices
-from dlbridge.tools.inspection.cases.case import (
+from ... import devices
+from ..reading.description import Description
+from .case import (
     FAILS_LATER,
     MEMORY_ORDER,
     Case,
@@ -16,7 +17,6 @@ from dlbridge.tools.inspection.cases.case import (
     on,
     reactions,
 )
-from dlbridge.tools.inspection.reading.description import Description
 
 
 def _moves(which: str) -> Callable[[Description], bool]:

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from dlbridge.tools.inspection.conclusions.comparisons import (
+from ..reading.observation import Observation
+from ..reading.protocols import TITLES
+from .comparisons import (
     Findings,
     exports_of,
     meet,
     others_of,
 )
-from dlbridge.tools.inspection.reading.observation import Observation
-from dlbridge.tools.inspection.reading.protocols import TITLES
 
 
 def read_only_lost(x: Observation) -> Findings:

@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Callable
 
-from dlbridge.tools import abi, devices, dtypes
-from dlbridge.tools.inspection.cases import OTHER_MAJOR
-from dlbridge.tools.inspection.cases.case import Level
-from dlbridge.tools.inspection.conclusions.comparisons import own_is_bool
-from dlbridge.tools.inspection.conclusions.verdicts import OTHER_MAJOR_CASE, Verdict, affected
-from dlbridge.tools.inspection.consumers import LEGACY, VERSIONED, Consumer, consumer_of
-from dlbridge.tools.inspection.reading.exports import PROBES
-from dlbridge.tools.inspection.reading.observation import Observation
-from dlbridge.tools.inspection.reading.protocols import DLPACK, Response
+from ... import abi, devices, dtypes
+from ..cases import OTHER_MAJOR
+from ..cases.case import Level
+from ..consumers import LEGACY, VERSIONED, Consumer, consumer_of
+from ..reading.exports import PROBES
+from ..reading.observation import Observation
+from ..reading.protocols import DLPACK, Response
+from .comparisons import own_is_bool
+from .verdicts import OTHER_MAJOR_CASE, Verdict, affected
 
 # The level, the sentence, the affected consumers, and the protocols by which it shows.
 Findings = Iterator[tuple[Level, str, str, tuple[str, ...]]]

@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dlbridge.tools import abi, devices, dtypes
-from dlbridge.tools.inspection.cases.case import Level
-from dlbridge.tools.inspection.conclusions.differences import FACETS
-from dlbridge.tools.inspection.reading.description import Description
-from dlbridge.tools.inspection.reading.observation import Observation
-from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK, TITLES
-from dlbridge.tools.output import plural
+from ... import abi, devices, dtypes
+from ...output import plural
+from ..cases.case import Level
+from ..reading.description import Description
+from ..reading.observation import Observation
+from ..reading.protocols import COPIES, DLPACK, TITLES
+from .differences import FACETS
 
 # The level, the sentence, the effect on consumers, the protocols, the repair.
 Findings = Iterator[tuple[Level, str, str, tuple[str, ...], str]]

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from dlbridge.tools.inspection.reading.description import Description
-from dlbridge.tools.inspection.reading.observation import Observation
-from dlbridge.tools.inspection.reading.protocols import COPIES
+from ..reading.description import Description
+from ..reading.observation import Observation
+from ..reading.protocols import COPIES
 
 
 def _steps(x: Description) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dlbridge.tools.inspection.cases.case import Level
-from dlbridge.tools.inspection.reading.signs import Sign
+from ..cases.case import Level
+from ..reading.signs import Sign
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from dlbridge.tools.inspection.conclusions.differences import Difference, differences
-from dlbridge.tools.inspection.conclusions.oddities import Oddity, oddities
-from dlbridge.tools.inspection.conclusions.verdicts import Verdict, verdicts
-from dlbridge.tools.inspection.reading.observation import Observation
+from ..reading.observation import Observation
+from .differences import Difference, differences
+from .oddities import Oddity, oddities
+from .verdicts import Verdict, verdicts
 
 
 class Findings(Observation):

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dlbridge.tools.inspection.cases import CASES
-from dlbridge.tools.inspection.cases.case import Level
-from dlbridge.tools.inspection.conclusions import access, comparisons, refusals
-from dlbridge.tools.inspection.conclusions.checks import CHECKS
-from dlbridge.tools.inspection.conclusions.faults import judged
-from dlbridge.tools.inspection.conclusions.verdicts import Verdict, affected
-from dlbridge.tools.inspection.reading.observation import Observation
-from dlbridge.tools.inspection.reading.protocols import COPIES
+from ..cases import CASES
+from ..cases.case import Level
+from ..reading.observation import Observation
+from ..reading.protocols import COPIES
+from . import access, comparisons, refusals
+from .checks import CHECKS
+from .faults import judged
+from .verdicts import Verdict, affected
 
 LEVELS: tuple[Level, ...] = ("defect", "risk", "note")
 

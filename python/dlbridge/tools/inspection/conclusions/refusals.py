@@ -6,11 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dlbridge.tools import dtypes
-from dlbridge.tools.inspection.cases.case import Level
-from dlbridge.tools.inspection.reading.observation import Observation
-from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK
-from dlbridge.tools.versions import reaches
+from ... import dtypes
+from ...versions import reaches
+from ..cases.case import Level
+from ..reading.observation import Observation
+from ..reading.protocols import COPIES, DLPACK
 
 # The level, the sentence, the effect on consumers, the protocols, the repair.
 Findings = Iterator[tuple[Level, str, str, tuple[str, ...], str]]

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from dlbridge.tools import abi
-from dlbridge.tools.inspection.cases import CASES, OTHER_MAJOR
-from dlbridge.tools.inspection.cases.case import (
+from ... import abi
+from ..cases import CASES, OTHER_MAJOR
+from ..cases.case import (
     COPIES,
     CRASHES_IN_USE,
     CRASHES_ON_RELEASE,
@@ -29,9 +29,9 @@ from dlbridge.tools.inspection.cases.case import (
     Reactions,
     reaction_of,
 )
-from dlbridge.tools.inspection.consumers import CONSUMERS, Consumer, Request, consumer_of
-from dlbridge.tools.inspection.reading.observation import Observation
-from dlbridge.tools.inspection.reading.protocols import Response
+from ..consumers import CONSUMERS, Consumer, Request, consumer_of
+from ..reading.observation import Observation
+from ..reading.protocols import Response
 
 Outcome = Literal[
     "shares", "copies", "converts", "depends", "unknown", "wrong", "breaks", "refuses", "crashes"

@@ -12,14 +12,14 @@ import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dlbridge.tools import abi
-from dlbridge.tools.inspection.reading.description import Description, of_contents
-from dlbridge.tools.inspection.reading.elements import first_difference
-from dlbridge.tools.inspection.reading.exports import is_safe_to_drop, leak
-from dlbridge.tools.inspection.reading.memory import with_memory
-from dlbridge.tools.inspection.reading.protocols import Raised, guarded
-from dlbridge.tools.inspection.reading.signs import Sign
-from dlbridge.tools.inspection.reading.together import PLAIN
+from ... import abi
+from .description import Description, of_contents
+from .elements import first_difference
+from .exports import is_safe_to_drop, leak
+from .memory import with_memory
+from .protocols import Raised, guarded
+from .signs import Sign
+from .together import PLAIN
 
 BLOCKS = 64  # of each size, to reuse memory that was freed
 LARGEST = 1 << 20  # bytes of a block

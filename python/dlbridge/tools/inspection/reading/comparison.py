@@ -9,18 +9,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dlbridge.tools import dtypes
-from dlbridge.tools.elements import row_major, same
-from dlbridge.tools.inspection.reading import own
-from dlbridge.tools.inspection.reading.description import Description
-from dlbridge.tools.inspection.reading.elements import (
+from ... import dtypes
+from ...elements import row_major, same
+from ...output import plural
+from . import own
+from .description import Description
+from .elements import (
     Elements,
     chosen,
     first_difference,
     is_decodable,
     read,
 )
-from dlbridge.tools.inspection.reading.protocols import (
+from .protocols import (
     COPIES,
     DLPACK,
     TITLES,
@@ -28,9 +29,8 @@ from dlbridge.tools.inspection.reading.protocols import (
     Response,
     guarded,
 )
-from dlbridge.tools.inspection.reading.signs import MASKED, Comparison, Sign
-from dlbridge.tools.inspection.reading.subject import Subject
-from dlbridge.tools.output import plural
+from .signs import MASKED, Comparison, Sign
+from .subject import Subject
 
 FARTHEST = 64  # elements by which a data pointer is tried elsewhere
 FEWEST = 3  # different values without which an explanation could be chance

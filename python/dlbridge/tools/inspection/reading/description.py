@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from dlbridge.tools import abi, devices, dtypes
-from dlbridge.tools.elements import row_major
-from dlbridge.tools.inspection.reading.layout import Layout
+from ... import abi, devices, dtypes
+from ...elements import row_major
+from .layout import Layout
 
 FLAGS = {
     abi.READ_ONLY: "read-only",

@@ -10,9 +10,9 @@ import math
 import struct
 from typing import Any, Callable
 
-from dlbridge.tools import abi, dtypes
-from dlbridge.tools.elements import same
-from dlbridge.tools.inspection.reading.description import Description
+from ... import abi, dtypes
+from ...elements import same
+from .description import Description
 
 MOST = 256  # elements that are compared
 ENDS = 64  # the first and the last elements of a larger tensor, that are among them

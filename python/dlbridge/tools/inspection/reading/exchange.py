@@ -7,10 +7,10 @@ import ctypes as C
 from dataclasses import replace
 from typing import Any
 
-from dlbridge.tools import abi
-from dlbridge.tools.inspection.reading.description import of_contents
-from dlbridge.tools.inspection.reading.memory import is_code, with_memory
-from dlbridge.tools.inspection.reading.protocols import Raised, Response, guarded, timed
+from ... import abi
+from .description import of_contents
+from .memory import is_code, with_memory
+from .protocols import Raised, Response, guarded, timed
 
 # Of dlpack.h 1.2, which held an integer (spec 5.1).
 OLD_ATTRIBUTE = "__c_dlpack_exchange_api__"

@@ -12,10 +12,10 @@ import operator
 from dataclasses import replace
 from typing import Any, Callable
 
-from dlbridge.tools import abi
-from dlbridge.tools.inspection.reading.description import of_contents
-from dlbridge.tools.inspection.reading.memory import is_code, with_memory
-from dlbridge.tools.inspection.reading.protocols import Raised, Response, guarded, timed
+from ... import abi
+from .description import of_contents
+from .memory import is_code, with_memory
+from .protocols import Raised, Response, guarded, timed
 
 KEYWORDS: dict[str, dict[str, Any]] = {
     "bare": {},

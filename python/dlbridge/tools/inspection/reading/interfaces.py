@@ -7,11 +7,11 @@ import re
 import sys
 from typing import Any
 
-from dlbridge.tools import abi, buffers, dtypes
-from dlbridge.tools.inspection.reading.description import Description
-from dlbridge.tools.inspection.reading.memory import with_memory
-from dlbridge.tools.inspection.reading.protocols import Raised, Response, guarded, timed
-from dlbridge.tools.inspection.reading.signs import MASKED
+from ... import abi, buffers, dtypes
+from .description import Description
+from .memory import with_memory
+from .protocols import Raised, Response, guarded, timed
+from .signs import MASKED
 
 # Type codes by the letters of struct and of NumPy; other letters have no dtype here.
 _CODES = {

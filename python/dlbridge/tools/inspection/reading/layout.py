@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dlbridge.tools.elements import row_major
+from ...elements import row_major
 
 MOST_TRIED = 10_000  # steps of the search for the elements at an offset
 MOST_SORTED = 1 << 16  # elements whose offsets are compared to detect overlap

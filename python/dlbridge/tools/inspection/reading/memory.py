@@ -7,10 +7,10 @@ import struct
 import sys
 from dataclasses import replace
 
-from dlbridge.tools import abi, dtypes
-from dlbridge.tools.inspection.reading import elements
-from dlbridge.tools.inspection.reading.description import Description
-from dlbridge.tools.inspection.reading.layout import first_indices
+from ... import abi, dtypes
+from . import elements
+from .description import Description
+from .layout import first_indices
 
 MOST_VALUES = 6  # in a sample
 

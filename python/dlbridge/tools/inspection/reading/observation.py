@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from dlbridge.tools.inspection.reading.description import Description
-from dlbridge.tools.inspection.reading.protocols import COPIES, Response
-from dlbridge.tools.inspection.reading.signs import Comparison, Sign
-from dlbridge.tools.inspection.reading.subject import Subject
+from .description import Description
+from .protocols import COPIES, Response
+from .signs import Comparison, Sign
+from .subject import Subject
 
 # The protocols whose description counts as the object's, the first one that has a description.
 PREFERRED = ("capsule", "1.0", "1.3", "bare", "give", "lend", "buffer", "array", "cuda array")

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlbridge.tools.inspection.reading import (
+from ...libraries import LIBRARIES
+from . import (
     comparison,
     exchange,
     exports,
@@ -13,12 +14,11 @@ from dlbridge.tools.inspection.reading import (
     subject,
     together,
 )
-from dlbridge.tools.inspection.reading.observation import Observation
-from dlbridge.tools.inspection.reading.protocols import COPIES, Raised, Response, guarded
-from dlbridge.tools.inspection.reading.signs import MASKED, Sign
-from dlbridge.tools.inspection.reading.subject import Subject
-from dlbridge.tools.inspection.reading.together import MOST_COPIED, has_unreadable, size_of
-from dlbridge.tools.libraries import LIBRARIES
+from .observation import Observation
+from .protocols import COPIES, Raised, Response, guarded
+from .signs import MASKED, Sign
+from .subject import Subject
+from .together import MOST_COPIED, has_unreadable, size_of
 
 UNREADABLE = "the memory is not readable"
 

@@ -11,10 +11,10 @@ import operator
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from dlbridge.tools.elements import shape_of
-from dlbridge.tools.inspection.reading.elements import Elements, Number, chosen
-from dlbridge.tools.inspection.reading.protocols import Raised, guarded
-from dlbridge.tools.inspection.reading.signs import MASKED
+from ...elements import shape_of
+from .elements import Elements, Number, chosen
+from .protocols import Raised, guarded
+from .signs import MASKED
 
 MOST_LISTED = 4096  # elements for which tolist() is called
 MOST_CONVERTED = 1 << 22  # elements for which a conversion to NumPy is called

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Callable, Literal
 
-from dlbridge.tools.inspection.reading.description import Description, tuples_of
+from .description import Description, tuples_of
 
 Outcome = Literal["gave", "raised", "absent", "skipped", "unreadable"]
 

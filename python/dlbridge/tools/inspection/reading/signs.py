@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dlbridge.tools.inspection.reading.description import tuples_of
+from .description import tuples_of
 
 MASKED = "it has masked elements"
 

@@ -7,11 +7,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from dlbridge.tools import abi
-from dlbridge.tools.inspection.reading.description import tuples_of
-from dlbridge.tools.inspection.reading.protocols import Raised, guarded
-from dlbridge.tools.libraries import immutable_by
-from dlbridge.tools.marks import by_dlbridge, own_mark, type_name
+from ... import abi
+from ...libraries import immutable_by
+from ...marks import by_dlbridge, own_mark, type_name
+from .description import tuples_of
+from .protocols import Raised, guarded
 
 DUNDERS = ("__dlpack__", "__dlpack_device__")
 # Properties of PyTorch's tensors that DLPack cannot express.

@@ -17,13 +17,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dlbridge.tools import abi
-from dlbridge.tools.inspection.reading.description import Description, of_contents
-from dlbridge.tools.inspection.reading.elements import first_difference
-from dlbridge.tools.inspection.reading.exports import is_safe_to_drop, leak
-from dlbridge.tools.inspection.reading.memory import with_memory
-from dlbridge.tools.inspection.reading.protocols import Raised, guarded
-from dlbridge.tools.inspection.reading.signs import Sign
+from ... import abi
+from .description import Description, of_contents
+from .elements import first_difference
+from .exports import is_safe_to_drop, leak
+from .memory import with_memory
+from .protocols import Raised, guarded
+from .signs import Sign
 
 MODERN = {"max_version": (1, 0)}
 PLAIN: dict[str, dict[str, Any]] = {"bare": {}, "1.0": MODERN}

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections import Counter
 
-from dlbridge.tools import abi, devices
-from dlbridge.tools.inspection.conclusions.findings import Findings
-from dlbridge.tools.inspection.conclusions.oddities import Oddity
-from dlbridge.tools.inspection.conclusions.verdicts import Outcome, Verdict
-from dlbridge.tools.inspection.reading.description import Description, flag_names
-from dlbridge.tools.inspection.reading.exports import PROBES
-from dlbridge.tools.inspection.reading.protocols import COPIES, DLPACK, TITLES, Response
-from dlbridge.tools.output import listed, plural
+from ... import abi, devices
+from ...output import listed, plural
+from ..conclusions.findings import Findings
+from ..conclusions.oddities import Oddity
+from ..conclusions.verdicts import Outcome, Verdict
+from ..reading.description import Description, flag_names
+from ..reading.exports import PROBES
+from ..reading.protocols import COPIES, DLPACK, TITLES, Response
 
 
 def _list(numbers: tuple[int, ...] | None) -> str:

@@ -6,11 +6,11 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from dlbridge.tools.inspection.conclusions.findings import Findings
-from dlbridge.tools.inspection.conclusions.verdicts import Verdict
-from dlbridge.tools.inspection.reading.description import Description
-from dlbridge.tools.inspection.rendering import facts, picture, svg
-from dlbridge.tools.inspection.rendering.facts import LEVEL_STYLES, OUTCOMES, outcome_style
+from ..conclusions.findings import Findings
+from ..conclusions.verdicts import Verdict
+from ..reading.description import Description
+from . import facts, picture, svg
+from .facts import LEVEL_STYLES, OUTCOMES, outcome_style
 
 # Colours for light and dark backgrounds; the styles apply to this class only.
 STYLE = """

@@ -10,8 +10,8 @@ import itertools
 from dataclasses import dataclass
 from typing import Literal
 
-from dlbridge.tools.inspection.reading.description import Description
-from dlbridge.tools.inspection.reading.layout import Layout
+from ..reading.description import Description
+from ..reading.layout import Layout
 
 MOST_ROWS = 9
 FEWEST = 3  # cells in a row

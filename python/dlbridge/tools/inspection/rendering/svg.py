@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from html import escape
 
-from dlbridge.tools.inspection.reading.description import Description
-from dlbridge.tools.inspection.reading.layout import first_indices
-from dlbridge.tools.inspection.rendering.picture import Cell, Picture, Row, draw, label_width
+from ..reading.description import Description
+from ..reading.layout import first_indices
+from .picture import Cell, Picture, Row, draw, label_width
 
 COLUMNS, ACROSS = 16, 900  # the maximal boxes in a row, and the width in pixels
 MOST_STEPS = 12  # of the arrow

@@ -7,12 +7,12 @@ import shutil
 import textwrap
 from collections.abc import Iterator
 
-from dlbridge.tools import output
-from dlbridge.tools.inspection.conclusions.findings import Findings
-from dlbridge.tools.inspection.rendering import facts
-from dlbridge.tools.inspection.rendering.facts import LEVEL_STYLES, OUTCOMES, outcome_style
-from dlbridge.tools.inspection.rendering.picture import Cell, draw, label_width, row_label
-from dlbridge.tools.output import printable
+from ... import output
+from ...output import printable
+from ..conclusions.findings import Findings
+from . import facts
+from .facts import LEVEL_STYLES, OUTCOMES, outcome_style
+from .picture import Cell, draw, label_width, row_label
 
 NARROWEST, WIDEST = 60, 120
 LABELS = 16  # columns of the names of properties

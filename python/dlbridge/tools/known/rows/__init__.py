@@ -7,8 +7,8 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 
-from dlbridge.tools.known.defect import Defect
-from dlbridge.tools.libraries import LIBRARIES
+from ...libraries import LIBRARIES
+from ..defect import Defect
 
 
 def _rows() -> Iterator[Defect]:

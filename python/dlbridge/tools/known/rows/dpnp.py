@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from dlbridge.tools.conformance.rules import texts as t
-from dlbridge.tools.known.defect import Defect
+from ...conformance.rules import texts as t
+from ..defect import Defect
 
 # The arrays moved from dpctl to dpnp: dpctl 0.22.1 has none.
 PACKAGES = [("dpctl", "dpctl.tensor", "0.21.1", "0.22.1"), ("dpnp", "dpnp.tensor", "0.20.0", "")]

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from dlbridge.tools.conformance.rules import texts as t
-from dlbridge.tools.known.defect import Defect, changed
+from ...conformance.rules import texts as t
+from ..defect import Defect, changed
 
 SEEN = "0.10.2 to 0.12.0.1"
 

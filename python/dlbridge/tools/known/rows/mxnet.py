@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from dlbridge.tools.conformance.rules import texts as t
-from dlbridge.tools.known.defect import Defect
+from ...conformance.rules import texts as t
+from ..defect import Defect
 
 SEEN = "1.9.1"
 

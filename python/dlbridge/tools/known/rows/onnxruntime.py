@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from dlbridge.tools.conformance.rules import texts as t
-from dlbridge.tools.known.defect import Defect, changed, refused
+from ...conformance.rules import texts as t
+from ..defect import Defect, changed, refused
 
 SEEN = "1.31.1"
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from dlbridge.tools.conformance.rules import texts as t
-from dlbridge.tools.known.defect import Defect, refused
+from ...conformance.rules import texts as t
+from ..defect import Defect, refused
 
 SEEN = "3.3.1"
 
