@@ -266,12 +266,17 @@ class _Child:
         return noise
 
 
-def pipe() -> tuple[int, int]:
-    """Creates a pipe. Its ends are above 2: the child replaces the standard descriptors."""
+def above_2(descriptor: int) -> int:
+    """Duplicates a descriptor above 2, as a child process replaces its standard descriptors."""
     import fcntl  # missing on Windows
 
+    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+
+
+def pipe() -> tuple[int, int]:
+    """Creates a pipe that child processes can inherit: its reading end, and its writing end."""
     low = os.pipe()
-    reading, writing = (fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in low)
+    reading, writing = map(above_2, low)
     for end in low:
         os.close(end)
     return reading, writing

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from .. import children
 from .outcomes import Skip
 
 # request: __dlpack__. free: the deleter of an export. drop: the end of a capsule that nobody used.
@@ -165,15 +166,16 @@ class Journal:
     """The file, as the parent process reads it; it has no name, and ends with its processes."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        with tempfile.TemporaryFile() as file:
+            self._descriptor = children.above_2(file.fileno())
         self.clear()
 
     def fileno(self) -> int:
         """Returns the descriptor, for the child process."""
-        return self._file.fileno()
+        return self._descriptor
 
     def close(self) -> None:
-        self._file.close()
+        os.close(self._descriptor)
 
     def read(self) -> tuple[int, Call | None]:
         """Returns the number of entries so far, and the call that is being made, if any."""
