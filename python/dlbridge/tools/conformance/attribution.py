@@ -30,7 +30,7 @@ OF_IMPORT = {
     "LegacyProducer": "C-03",
 }
 # Those that report requests of one array only, by a word of its name.
-OF_ARRAY = {" after ": "P-38", VIEW: "P-38", "read-only": "P-22", "()": "P-20"}
+OF_ARRAY = {" after ": "P-38", VIEW: "P-38", "()": "P-20", "read-only": "P-22"}
 MOST_HANGS = 3  # of views, after which no further view is tried
 
 

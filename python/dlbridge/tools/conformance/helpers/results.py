@@ -15,7 +15,6 @@ from ... import abi, dtypes
 from ...buffers import buffer_of
 from ...dtypes import Triple
 from ...elements import flat, row_major, shape_of
-from ...libraries import capsule_of
 from .. import journal
 from ..outcomes import Skip, name_error
 from ..target import Target
@@ -26,6 +25,7 @@ from .consumption import (
     short,
     support,
 )
+from .exports import request
 from .producers import BEFORE, VERSION, Producer
 
 Nested = Any  # numbers in nested lists
@@ -111,7 +111,7 @@ def values_of(target: Target, x: Any) -> Nested:
 
 def by_dlpack(x: Any) -> Nested:
     """Reads what the array exports."""
-    return values_in(abi.read(capsule_of(x)))  # versioned: a legacy one cannot be read-only
+    return values_in(export_of(x))  # versioned: a legacy one cannot be read-only
 
 
 def values_in(contents: abi.Contents) -> Nested:
@@ -194,12 +194,20 @@ def _by_export(x: Any) -> str:
     return dtypes.name(export_of(x).dtype)
 
 
+def export_again(x: Any, **keywords: Any) -> Any:
+    """Calls x.__dlpack__ of a result. Raises what it raises, as an Exception in any case."""
+    try:
+        return request(x, **keywords)
+    except journal.Excluded as why:
+        raise RuntimeError(str(why)) from None
+
+
 def export_of(x: Any) -> abi.Contents:
     """Returns the contents of a fresh export: versioned where the array has it."""
     try:
-        return abi.read(x.__dlpack__(max_version=VERSION))
+        return abi.read(export_again(x, max_version=VERSION))
     except (TypeError, abi.Unreadable):
-        return abi.read(x.__dlpack__())
+        return abi.read(export_again(x))
 
 
 def addresses_of(target: Target, x: Any) -> list[int]:
@@ -288,7 +296,7 @@ def marks(x: Any) -> dict[str, bool]:
 
 def _marked_export(x: Any) -> bool | None:
     try:
-        contents = abi.read(x.__dlpack__(max_version=VERSION))
+        contents = abi.read(export_again(x, max_version=VERSION))
     except BufferError:  # it refuses to export read-only memory
         return None
     return None if contents.version is None else bool(contents.flags & abi.READ_ONLY)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from ... import abi
+from .. import journal
 from ..outcomes import Skip
 from ..target import Target
 from . import device_memory
@@ -141,7 +142,9 @@ def survey(target: Target) -> Survey:
         kept.append(array)
         _export(target, number, array, False, samples, refusals)
     for number, array in enumerate(kept):
+        journal.subject = array.what
         _export(target, number, array, True, samples, refusals)
+    journal.subject = ""
     return Survey(tuple(samples), tuple(refusals))
 
 

@@ -237,6 +237,7 @@ def new_arrays_leave_nothing(target: Target) -> None:
     for keywords in fulfilled(make(target)):
         _arrays_die(target, keywords)
     for what, create in _factories(target):
+        journal.subject = what
         for keywords in fulfilled_or_none(create()):
 
             def act(create: Callable[[], Any] = create, keywords: Keywords = keywords) -> None:

@@ -30,6 +30,7 @@ from ..helpers.producers import (
 from ..helpers.results import (
     CannotRead,
     device_of,
+    export_again,
     readers,
     reported_dtype,
     values_in,
@@ -140,7 +141,7 @@ _REQUESTS: dict[str, dict[str, Any]] = {LEGACY: {}, VERSIONED: {"max_version": V
 def _export(x: Any, request: str) -> Any:
     """Returns a fresh capsule; None where the result refuses this request or exports nothing."""
     try:
-        return x.__dlpack__(**_REQUESTS[request])
+        return export_again(x, **_REQUESTS[request])
     except Exception:
         return None
 

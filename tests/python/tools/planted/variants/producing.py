@@ -7,6 +7,8 @@ Where no sentence does, the row says that none forbids it.
 from __future__ import annotations
 
 import ctypes as C
+import os
+import signal
 from enum import Enum, IntEnum
 from typing import Any
 
@@ -537,3 +539,24 @@ def size_0_refused_in_legacy() -> None:
             raise BufferError("an array of size 0 cannot be exported")
 
     change(producer, "check_content", check_content)
+
+
+# What is no part of DLPack ------------------------------------------------------------------------
+
+
+def _crashes(*arguments: Any, **keywords: Any) -> Any:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+@variant("no sentence of the standards speaks of x.T")
+def transpose_crashes() -> None:
+    """x.T ends the process, and x.tolist() with it."""
+    for name, end in {"T": property(_crashes), "tolist": _crashes}.items():
+        setattr(Array, name, end)
+
+
+@variant("no sentence of the standards speaks of slices, or of copy.deepcopy", "P-22")
+def items_crash() -> None:
+    """x[1:] and copy.deepcopy(x) end the process."""
+    for name in ("__getitem__", "__deepcopy__"):
+        setattr(Array, name, _crashes)
