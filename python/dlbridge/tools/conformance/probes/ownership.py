@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from ... import abi, devices
+from .. import journal
 from ..helpers.arrays import Change, arrays, view_of, views_of
 from ..helpers.exports import (
     Keywords,
