@@ -225,10 +225,8 @@ def test_a_crash_that_an_earlier_probe_caused() -> None:
     report = conformance.examine("conformance_targets:Decays", only={"P-08", "P-28"})
     (result,) = (it for it in report.results if it.id == "P-28")
     assert result.outcome == "pass"
-    assert result.got == (
-        "after other checks __dlpack__(): the process crashed: SIGABRT; alone in a new process it "
-        "did not"
-    )
+    assert result.got.startswith("after other checks __dlpack__(")
+    assert result.got.endswith(": the process crashed: SIGABRT; alone in a new process it did not")
 
 
 def test_the_worst_outcome_of_a_rule_counts() -> None:

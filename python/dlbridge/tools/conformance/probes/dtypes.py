@@ -309,10 +309,10 @@ def small_floats_of_other_sizes_are_refused(target: Target) -> str:
         if call.refusal is not None:
             refused.append(f"{title}: {call.error_text}")
             continue
+        was_lazy = call.is_lazy
         if _is_preserved(call):
             kept.append(title)
             continue
-        was_lazy = call.is_lazy
         name = reported_dtype(call.result)  # at which a lazy consumer may refuse
         if was_lazy and name is None:
             refused.append(f"{title}: {LAZY}")
