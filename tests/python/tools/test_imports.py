@@ -14,7 +14,17 @@ TOOLS = Path(tools.__file__).parent
 # The modules and folders of a tool, from the bottom: each imports only itself and those before it.
 INSPECTION = ("reading", "consumers", "cases", "conclusions", "rendering", "inspection", "command")
 CONFORMANCE = (
-    *("rules", "outcomes", "results", "waivers", "target", "registry", "helpers", "probes"),
+    *(
+        "rules",
+        "outcomes",
+        "results",
+        "waivers",
+        "target",
+        "registry",
+        "helpers",
+        "judgement",
+        "probes",
+    ),
     *("child", "lane", "engine", "report", "rendering"),
 )
 

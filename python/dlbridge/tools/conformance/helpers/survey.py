@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Callable
 
@@ -42,7 +42,7 @@ from dlbridge.tools.conformance.helpers.readings import (
     shape_of,
     without_dlpack,
 )
-from dlbridge.tools.conformance.outcomes import Skip
+from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.target import Target
 
 AGAIN = ", exported again"
@@ -72,6 +72,8 @@ class Sample:
     # For a legacy export, which has no flag for it: whether another one, alive meanwhile, is
     # elsewhere. False for arrays that may be written.
     is_silent_copy: bool = False
+    # The numbers, in row-major order, of the elements in `raw` and in readings; None: of all.
+    places: tuple[int, ...] | None = None
 
     @property
     def is_copy(self) -> bool:
@@ -110,6 +112,11 @@ class Survey:
             why = f": {self.refusals[0]} raised" if self.refusals else ""
             raise Skip(f"the producer returns no capsule that can be read{why}")
         return result
+
+    def every(self) -> tuple[Sample, ...]:
+        """Returns all exports. Raises Skip where there are none without copy=True."""
+        self.exports()
+        return self.samples
 
     def versioned(self) -> list[Sample]:
         """Returns all versioned exports. Raises Skip where there are none."""
@@ -314,12 +321,18 @@ def _must_not_be_written(array: Array, contents: abi.Contents) -> bool | None:
 # Judging samples ---------------------------------------------------------------------------------
 
 
-def judge(samples: list[Sample], check: Callable[[Sample], bool], why: str) -> int:
-    """Calls a check on each sample and returns how many it could judge; it raises Broken itself.
+def judge(samples: Iterable[Sample], rule: Callable[[Sample], str | None], why: str) -> int:
+    """Judges each sample by a function of judgement/, and returns how many it could judge.
 
-    Raises Skip with the reason where it could judge none.
+    Raises Broken for the first that breaks the rule, and Skip with the reason where none can be
+    judged.
     """
-    judged = sum(check(sample) for sample in samples)
+    judged = 0
+    for sample in samples:
+        found = rule(sample)
+        if found:
+            raise Broken(f"{sample}: {found}")
+        judged += found is not None
     if judged == 0:
         raise Skip(why)
     return judged

@@ -18,6 +18,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     make,
     steps,
 )
+from dlbridge.tools.conformance.judgement import fields
 from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.probes.exchange_table import (
     arrays,
@@ -115,8 +116,9 @@ def padding_is_said_of_small_dtypes_only(target: Target) -> str:
         except (Skip, BufferError):
             continue
         count += contents.version is not None
-        if contents.flags & abi.SUBBYTE_PADDED and contents.dtype[1] * contents.dtype[2] % 8 == 0:
-            raise Broken(f"{title}: SUBBYTE_PADDED is set on {contents.dtype}")
+        found = fields.padding(contents)
+        if found:
+            raise Broken(f"{title}: {found}")
     if not count:
         raise Skip("it exports no versioned capsules, and legacy ones have no flags")
     return f"{count} arrays"

@@ -22,6 +22,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     obtain,
     requests_of_kinds,
 )
+from dlbridge.tools.conformance.judgement import calls
 from dlbridge.tools.conformance.outcomes import Broken, Skip, library_code, name_error
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
@@ -139,30 +140,12 @@ def names_of_capsules(target: Target) -> None:
         name = abi.name_of(result)
         if name not in abi.STRUCTS:
             raise Broken(f"{call_text(keywords)} returned a capsule named {name!r}")
-        reason = _other_struct(abi.pointer_of(result), name)
-        if reason is not None:
+        found = calls.other_struct(abi.pointer_of(result), name)
+        if found:
             abi.rename(result, abi.USED[name])  # its destructor would read the wrong struct
-            raise Broken(f"{call_text(keywords)} returned a capsule named {name!r}, {reason}")
+            raise Broken(f"{call_text(keywords)}: {found}")
     if not examined:
         raise Skip(NO_CAPSULE)
-
-
-def _other_struct(address: int, name: str) -> str | None:
-    """Says that a capsule holds the struct of the other name, as far as that is certain."""
-    other = abi.VERSIONED if name == abi.LEGACY else abi.LEGACY
-    if not _is_plausible(address, name) and _is_plausible(address, other):
-        return f"which holds the struct of {other!r}"
-    return None
-
-
-def _is_plausible(address: int, name: str) -> bool:
-    """Whether the memory at an address may be a tensor in the struct of a name."""
-    try:
-        contents = abi.read_struct(address, name)
-    except abi.Unreadable:
-        return False
-    is_shaped = contents.shape is not None and all(extent >= 0 for extent in contents.shape)
-    return is_shaped and devices.is_known(contents.device)
 
 
 # Keywords ----------------------------------------------------------------------------------------
@@ -187,7 +170,7 @@ def keywords_of_2023(target: Target) -> None:
 def defaults_change_nothing(target: Target) -> None:
     x = make(target)
     obtain(x)
-    names = [name for name in (*KEYWORDS, "stream") if accepts_keyword(x, name)]
+    names = [name for name in calls.DEFAULTS if accepts_keyword(x, name)]
     if not names:
         raise Skip("__dlpack__ has no keywords")
     for kind in requests_of_kinds(x):
@@ -203,14 +186,12 @@ def _are_alike(x: Any, keywords: Keywords, other_keywords: Keywords) -> None:
         other = export(x, **other_keywords)
     except Exception as error:
         raise Broken(f"{other_call} raised {name_error(error)}, and {call} does not") from None
-    fields = ["name", "version", "flags", "device", "dtype", "shape", "strides"]
-    if items[0].contents.first == items[1].contents.first:  # exports are no copies
-        fields.append("first")
-    for field in fields:
-        one, two = getattr(items[0].contents, field), getattr(other.contents, field)
-        if one != two:
-            name = "address" if field == "first" else field
-            raise Broken(f"{other_call} returned the {name} {two!r}, and {call} {one!r}")
+    # Where exports are no copies, also the address.
+    more = ["first"] if items[0].contents.first == items[1].contents.first else []
+    found = calls.alike(items[0].contents, other.contents, *more)
+    if found is not None:
+        name, one, two = found
+        raise Broken(f"{other_call} returned the {name} {two!r}, and {call} {one!r}")
 
 
 @probe("P-07", twice=True)
