@@ -21,7 +21,7 @@ from dlbridge.tools.libraries import (
     new,
     read_only_of,
 )
-from dlbridge.tools.marks import own_mark
+from dlbridge.tools.marks import read_only_marks
 from dlbridge.tools.matrix import values
 from dlbridge.tools.matrix.steps import step, tidy
 
@@ -411,11 +411,12 @@ class _Exchange:
         """Returns the outcome for read-only memory that the consumer shares."""
         if self._can_write_through(imported):
             return _lost("writing to its array changes the source")
-        mark = own_mark(imported)
-        if mark is not None and not mark[1]:
-            return _lost(f"{mark[0]} of its array says that it is writable")
+        marks = read_only_marks(imported)
+        writable = [road for road, mark in marks.items() if not mark]
+        if writable:
+            return _lost(f"{writable[0]} of its array says that it is writable")
         is_assignable = hasattr(type(imported), "__setitem__")  # and has refused it
-        if mark is not None or is_assignable or self.consumer_row.immutable:
+        if marks or is_assignable or self.consumer_row.immutable:
             return {"outcome": "zero-copy"}
         exported = self._flag_of_export(imported)
         if exported is None:

@@ -37,13 +37,13 @@ from dlbridge.tools.conformance.helpers.readings import (
     Reading,
     bounds_of,
     dtype_of,
-    is_readonly,
     reading_of,
     shape_of,
     without_dlpack,
 )
 from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.target import Target
+from dlbridge.tools.marks import is_read_only, protecting, read_only_marks
 
 AGAIN = ", exported again"
 
@@ -67,6 +67,7 @@ class Sample:
     bounds: tuple[int, int] | None  # of the memory that the array has
     readonly: bool | None  # whether the array must not be written; None: it is not known
     is_again: bool  # the second export of this array
+    protected_by: str = ""  # the roads that say so, as far as the array tells it itself
     # For an export with copy=True: whether it shares memory with one without, alive meanwhile.
     shares: bool = False
     # For a legacy export, which has no flag for it: whether another one, alive meanwhile, is
@@ -260,6 +261,7 @@ def _facts(target: Target, array: Array, contents: abi.Contents) -> dict[str, An
         "readings": tuple(readings(array, contents, shape)) if shape is not None else (),
         "bounds": _bounds(target, array, contents) if has_bounds else None,
         "readonly": _must_not_be_written(array, contents),
+        "protected_by": protecting(read_only_marks(x)),
     }
 
 
@@ -304,12 +306,12 @@ def readings(array: Array, contents: abi.Contents, shape: tuple[int, ...]) -> It
 
 
 def _must_not_be_written(array: Array, contents: abi.Contents) -> bool | None:
-    own = is_readonly(array.x)
+    own = is_read_only(array.x)
     if own or not array.readonly:
         return own
     if array.base is None:
         return True if own is None else own
-    if is_readonly(array.base) is False:
+    if is_read_only(array.base) is False:
         return own
     try:  # a view of read-only memory, also where it tells that it may be written; or a copy
         base = best(array.base).contents

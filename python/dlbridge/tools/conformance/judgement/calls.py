@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import operator
 from typing import Any
 
 from dlbridge.tools import abi, devices
@@ -24,6 +25,29 @@ class DeviceType(enum.IntEnum):
     ROCM = 10
     CUDA_MANAGED = 13
     ONE_API = 14
+
+
+def device_pair(result: Any) -> Verdict:
+    """P-02: judges the result of __dlpack_device__()."""
+    what = f"__dlpack_device__() returned {result!r}"
+    if not isinstance(result, tuple):
+        return f"{what}: a {type(result).__name__} and no tuple"
+    if len(result) != 2:
+        return f"{what}: {len(result)} elements and not 2"
+    type_, index = result
+    number = type_.value if isinstance(type_, enum.Enum) else type_
+    if not hasattr(type(number), "__index__"):
+        return (
+            f"{what}: the device type is of type {type(type_).__name__}; expected an int or an "
+            "Enum of ints"
+        )
+    if not hasattr(type(index), "__index__"):
+        return f"{what}: the index is of type {type(index).__name__}; expected an int"
+    if operator.index(number) <= 0:
+        return f"{what}: {operator.index(number)} is no DLDeviceType, which are positive"
+    if operator.index(index) < 0:
+        return f"{what}: the index is negative"
+    return HOLDS
 
 
 def other_struct(address: int, name: str) -> Verdict:
@@ -68,13 +92,17 @@ def alike(one: abi.Contents, other: abi.Contents, *more: str) -> tuple[str, Any,
     return None
 
 
+SAME_CAPSULE = "two calls returned the same capsule"
+NO_DESTRUCTOR = "the capsule has no destructor, which would free a tensor that no consumer took"
+
+
 def same_tensor(one: tuple[Any, abi.Contents], other: tuple[Any, abi.Contents]) -> Verdict:
     """P-32: judges two capsules, both alive, of two calls."""
     if one[0] is other[0]:
-        return "two calls returned the same capsule"
+        return SAME_CAPSULE
     if one[1].address == other[1].address and one[1].deleter:
         return (
-            f"two capsules, both in use, have the same managed tensor, at {one[1].address:#x}: "
-            "each consumer calls its deleter"
+            "two capsules, both in use, have the same managed tensor: each consumer calls its "
+            "deleter"
         )
     return HOLDS

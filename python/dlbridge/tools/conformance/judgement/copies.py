@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dlbridge.tools import abi, devices
 from dlbridge.tools.conformance.helpers.exports import has_address, overlap, reach, size
-from dlbridge.tools.conformance.helpers.readings import same
 from dlbridge.tools.conformance.helpers.survey import Sample
-from dlbridge.tools.conformance.judgement.memory import bounds_if_outside, numbers_in
+from dlbridge.tools.conformance.judgement import memory
+from dlbridge.tools.conformance.judgement.memory import Equal, bounds_if_outside
 from dlbridge.tools.conformance.judgement.verdict import HOLDS, Verdict
+from dlbridge.tools.elements import same
 
 
 def _is_a_copy(sample: Sample) -> bool:
@@ -47,32 +46,29 @@ def only_copies_marked(sample: Sample) -> Verdict:
     return HOLDS
 
 
-def apart(sample: Sample, own: bytes | None = None) -> Verdict:
-    """Judges a copy; `own` are the elements of an export without copy=True."""
+def apart(sample: Sample, own: bytes | None = None, equal: Equal = same) -> Verdict:
+    """Judges a copy; `own` are the elements of an export without copy=True, which P-38 judges."""
     tensor = sample.contents
     if not sample.is_copy:
         return None
     if sample.shares:
-        return f"it returned the array's own memory, at {tensor.first:#x}"
+        return is_own_memory(tensor)
     if sample.raw is None:
         on_host = tensor.device[0] in devices.HOST_ACCESSIBLE
         if size(tensor) and on_host and not sample.is_readable:
             return "it returned memory that is not readable"
         return None
-    numbers = numbers_in(sample)
-    for reading in sample.readings if numbers is not None else ():
-        if not same(numbers or (), reading.numbers):
-            return (
-                f"the copy holds {_some(numbers)}, and the array {_some(reading.numbers)} by "
-                f"{reading.way}"
-            )
-    if own is not None and own != sample.raw:
-        return "it returned a copy with other bytes than the array"
-    return HOLDS
+    if own == sample.raw:
+        return HOLDS
+    found = memory.elements(sample, equal)
+    if found:
+        return f"in the copy {found}"
+    return HOLDS if own is None else "it returned a copy with other bytes than the array"
 
 
-def _some(numbers: Any) -> str:
-    return ", ".join(map(repr, numbers[:4])) + (", ..." if len(numbers) > 4 else "")
+def is_own_memory(tensor: abi.Contents) -> str:
+    """Describes a copy that shares memory with the array."""
+    return f"it returned the array's own memory, at {tensor.first:#x}"
 
 
 # Two exports of one request, which exist together ------------------------------------------------
@@ -106,7 +102,7 @@ def elsewhere(tensor: abi.Contents, bounds: tuple[int, int]) -> str:
 
 def share(one: abi.Contents, other: abi.Contents) -> Verdict:
     """P-44: judges two copies, both in use."""
-    if overlap(one, other):
+    if one.address != other.address and overlap(one, other):  # P-32 judges equal tensors
         return f"two copies, both in use, share memory at {one.first:#x}"
     return HOLDS
 

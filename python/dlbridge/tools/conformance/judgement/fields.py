@@ -178,7 +178,7 @@ def boolean(sample: Sample) -> Verdict:
         return None
     if sample.contents.dtype != (dtypes.BOOL, 8, 1):
         name = dtypes.name(sample.contents.dtype)
-        return f"bool is exported as {name} {sample.contents.dtype}"
+        return f"its bool is exported as {name} {sample.contents.dtype}"
     return HOLDS
 
 

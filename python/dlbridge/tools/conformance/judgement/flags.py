@@ -21,7 +21,8 @@ def read_only(sample: Sample) -> Verdict:
     if not sample.readonly or not is_shared(sample):
         return None
     if not sample.contents.flags & abi.READ_ONLY:
-        return f"the flags are {sample.contents.flags}, and the array must not be written"
+        by = f": it is read-only by its {sample.protected_by}" if sample.protected_by else ""
+        return f"the flags are {sample.contents.flags}, and the array must not be written{by}"
     return HOLDS
 
 

@@ -102,3 +102,25 @@ def difference(
         f"element {list(index)} is {numbers[at]!r}; it is {reading.numbers[at]!r} by "
         f"{reading.way} ({len(unequal)} of {len(numbers)} compared elements differ)"
     )
+
+
+# After the array was freed -----------------------------------------------------------------------
+
+
+def outlives(
+    before: abi.Contents, now: abi.Contents | None, raw: bytes | None, raw_now: bytes | None
+) -> Verdict:
+    """X-07: judges an export, which is still in use, by what it was; None: it is not readable."""
+    after = "after the array was freed"
+    if now is None:
+        return f"{after} the struct is no longer readable"
+    for field in ("shape", "strides"):
+        if getattr(now, field) != getattr(before, field):
+            was, became = getattr(before, field), getattr(now, field)
+            return f"{after} the {field} {was} became {became}"
+    if now != before:
+        return f"{after} the struct holds other fields"
+    if raw != raw_now:
+        what = "holds other bytes" if raw_now is not None else "is no longer readable"
+        return f"{after} its memory {what}"
+    return HOLDS

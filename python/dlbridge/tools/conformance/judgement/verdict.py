@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import Callable, Optional
 
-from dlbridge.tools.conformance.helpers.survey import Sample
-
 HOLDS = ""
 Verdict = Optional[str]  # None: it cannot be judged. HOLDS, or what is broken.
-Judge = Callable[[Sample], Verdict]
+Judge = Callable[..., Verdict]  # of a Sample

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from dlbridge.tools import abi
 from dlbridge.tools.conformance.helpers.exports import make, obtain, requests_of_kinds
-from dlbridge.tools.conformance.helpers.readings import is_readonly
 from dlbridge.tools.conformance.helpers.survey import judge, survey
 from dlbridge.tools.conformance.judgement import copies, flags
 from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
+from dlbridge.tools.marks import is_read_only
 
 NOT_TOLD = "no array states whether it is read-only, and the factory has no `readonly`"
 
@@ -30,7 +30,7 @@ def marked_without_dimensions_too(target: Target) -> None:
     arrays = [make(target, shape=shape) for shape in ((6,), ())]
     if type(arrays[0]) is not type(arrays[1]):
         raise Skip("an array without dimensions is of another type")
-    if any(is_readonly(x) is not None for x in arrays):
+    if any(is_read_only(x) is not None for x in arrays):
         raise Skip("the arrays state whether they are read-only; their exports need no comparison")
     tensors = [obtain(x, **requests_of_kinds(x)[-1]).contents for x in arrays]
     if any(tensor.version is None or tensor.flags & abi.IS_COPIED for tensor in tensors):

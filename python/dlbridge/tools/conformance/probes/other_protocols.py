@@ -13,18 +13,15 @@ from dlbridge.tools.conformance.helpers.exports import (
     Export,
     best,
     compact_strides,
+    content,
     element_bytes,
     every_kind,
     make,
     steps,
 )
-from dlbridge.tools.conformance.judgement import fields
+from dlbridge.tools.conformance.judgement import fields, protocols
 from dlbridge.tools.conformance.outcomes import Broken, Skip
-from dlbridge.tools.conformance.probes.exchange_table import (
-    arrays,
-    difference,
-    other_elements,
-)
+from dlbridge.tools.conformance.probes.exchange_table import arrays
 from dlbridge.tools.conformance.registry import probe
 from dlbridge.tools.conformance.target import Target
 
@@ -140,8 +137,11 @@ def both_struct_kinds_describe_one_array(target: Target) -> str:
             continue
         if len(exports) == 2:
             count += 1
-            compare = other_elements if _are_copies(exports, again) else difference
-            how = compare(*(each.contents for each in exports))
+            one, other = (each.contents for each in exports)
+            if _are_copies(exports, again):
+                how = protocols.other_elements(one, other, content(one), content(other))
+            else:
+                how = protocols.difference(one, other)
             if how is not None:
                 wrong.append(f"{title}: by the legacy and by the versioned capsule the {how}")
     if wrong:

@@ -26,6 +26,7 @@ from dlbridge.tools.conformance.helpers.exports import (
 from dlbridge.tools.conformance.helpers.memory import growth, how_often, settle, shortest, too_slow
 from dlbridge.tools.conformance.helpers.readings import shape_of
 from dlbridge.tools.conformance.helpers.references import CERTAINLY, FEWEST_CERTAINLY, LONG, left
+from dlbridge.tools.conformance.judgement import memory
 from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.probes.lifetime import fulfilled
 from dlbridge.tools.conformance.registry import probe
@@ -104,19 +105,10 @@ def outlives_its_source(target: Target) -> str:
 
 
 def _is_unchanged(each: Held) -> None:
-    old = each.tensor.contents
     now, elements = each.now()
-    after = f"{each.what}: after the array was freed"
-    if now is None:
-        raise Broken(f"{after} the struct is no longer readable")
-    for field in ("shape", "strides"):
-        if getattr(now, field) != getattr(old, field):
-            raise Broken(f"{after} the {field} {getattr(old, field)} became {getattr(now, field)}")
-    if now != old:
-        raise Broken(f"{after} the struct holds other fields")
-    if elements != each.elements:
-        what = "holds other bytes" if elements is not None else "is no longer readable"
-        raise Broken(f"{after} its memory {what}")
+    found = memory.outlives(each.tensor.contents, now, each.elements, elements)
+    if found:
+        raise Broken(f"{each.what}: {found}")
 
 
 def _churn(target: Target, sizes: set[int]) -> None:

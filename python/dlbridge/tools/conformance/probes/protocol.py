@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import enum
 from typing import Any
 
 from dlbridge.tools import abi, devices
@@ -56,23 +55,10 @@ def a_type_and_an_index(target: Target) -> str | None:
         raise Skip(f"__dlpack_device__() raised {name_error(error)}") from None
     except Exception as error:
         raise Broken(f"__dlpack_device__() raised {name_error(error)}") from None
-    what = f"__dlpack_device__() returned {result!r}"
-    if not isinstance(result, tuple):
-        raise Broken(f"{what}: a {type(result).__name__} and no tuple")
-    if len(result) != 2:
-        raise Broken(f"{what}: {len(result)} elements and not 2")
-    type_, index = result
-    number = type_.value if isinstance(type_, enum.Enum) else type_
-    if not hasattr(type(number), "__index__"):
-        raise Broken(f"{what}: the device type is of type {type(type_).__name__}; expected an int "
-                     "or an Enum of ints")  # fmt: skip
-    if not hasattr(type(index), "__index__"):
-        raise Broken(f"{what}: the index is of type {type(index).__name__}; expected an int")
+    found = calls.device_pair(result)
+    if found:
+        raise Broken(found)
     pair = device_of(x)
-    if pair[0] <= 0:
-        raise Broken(f"{what}: {pair[0]} is no DLDeviceType, which are positive")
-    if pair[1] < 0:
-        raise Broken(f"{what}: the index is negative")
     if not devices.is_known(pair):
         return f"device type {pair[0]} is not in dlbridge's table: it may be newer"
     return None

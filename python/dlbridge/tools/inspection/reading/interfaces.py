@@ -8,10 +8,10 @@ import sys
 from typing import Any
 
 from dlbridge.tools import abi, buffers, dtypes
+from dlbridge.tools.conformance.helpers.readings import MASKED
 from dlbridge.tools.inspection.reading.description import Description
 from dlbridge.tools.inspection.reading.memory import with_memory
 from dlbridge.tools.inspection.reading.protocols import Raised, Response, guarded, timed
-from dlbridge.tools.inspection.reading.signs import MASKED
 
 # Type codes by the letters of struct and of NumPy; other letters have no dtype here.
 _CODES = {
