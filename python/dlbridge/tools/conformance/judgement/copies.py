@@ -19,8 +19,9 @@ def _is_a_copy(sample: Sample) -> bool:
 def marked(sample: Sample) -> Verdict:
     if not _is_a_copy(sample):
         return None
-    is_marked = sample.contents.flags & abi.IS_COPIED
-    return HOLDS if is_marked else f"the flags of the copy are {sample.contents.flags}"
+    if not sample.contents.flags & abi.IS_COPIED:
+        return f"the flags of the copy are {sample.contents.flags}: it is not marked IS_COPIED"
+    return HOLDS
 
 
 def writable(sample: Sample) -> Verdict:

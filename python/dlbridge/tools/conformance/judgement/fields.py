@@ -198,8 +198,8 @@ def legacy_unless_asked(sample: Sample) -> Verdict:
         return None
     if sample.contents.version is not None:
         return (
-            f"it returned a capsule named {abi.VERSIONED!r}, which a consumer of DLPack 0 cannot "
-            "read"
+            f"without max_version it returned a capsule named {abi.VERSIONED!r}, which a consumer "
+            "of DLPack 0 cannot read"
         )
     return HOLDS
 

@@ -40,7 +40,7 @@ def legacy_of_read_only(sample: Sample) -> Verdict:
     if sample.is_copy or not sample.readonly or not is_shared(sample):
         return None
     if sample.contents.version is None:
-        return "read-only memory in a legacy capsule, which has no flags"
+        return "it is read-only memory in a legacy capsule, which has no flags"
     return HOLDS
 
 

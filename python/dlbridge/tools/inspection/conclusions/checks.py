@@ -29,6 +29,11 @@ def _needs_device(row: Consumer) -> bool:
     return bool(row.needs_device)
 
 
+def effect_of_versioned(verdicts: Verdicts) -> str:
+    """Returns the effect of a versioned capsule without max_version, which P-34 judges."""
+    return f"refused by {_who(verdicts, _requests_legacy)}"
+
+
 def _requests_legacy(row: Consumer) -> bool:
     """Whether all its requests are bare, and it accepts nothing but a legacy capsule."""
     bare = [each for each in row.requests if each.protocol == "bare"]

@@ -10,7 +10,7 @@ from dlbridge.tools.conformance.rules import RULES
 from dlbridge.tools.inspection.cases import CASES
 from dlbridge.tools.inspection.cases.case import Level
 from dlbridge.tools.inspection.conclusions import objects, refusals
-from dlbridge.tools.inspection.conclusions.checks import CHECKS
+from dlbridge.tools.inspection.conclusions.checks import CHECKS, effect_of_versioned
 from dlbridge.tools.inspection.conclusions.faults import judged
 from dlbridge.tools.inspection.conclusions.verdicts import Verdict, affected
 from dlbridge.tools.inspection.reading.observation import Observation
@@ -64,7 +64,7 @@ def _of_tensors(x: Observation, verdicts: Sequence[Verdict]) -> Iterator[Oddity]
             )
 
 
-def _of_signs(x: Observation) -> Iterator[Oddity]:
+def _of_signs(x: Observation, verdicts: Sequence[Verdict]) -> Iterator[Oddity]:
     """Yields what the signs mean, except for rules of which a case says the same of a tensor."""
     for sign in x.signs:
         said = {
@@ -76,7 +76,9 @@ def _of_signs(x: Observation) -> Iterator[Oddity]:
         }
         names = tuple(name for name in sign.protocols if name not in said)
         if names or not sign.protocols:
-            yield Oddity(*judged(replace(sign, protocols=names)))
+            odd = Oddity(*judged(replace(sign, protocols=names)))
+            is_refused = odd.rule == "P-34"
+            yield replace(odd, who=effect_of_versioned(verdicts)) if is_refused else odd
 
 
 def _gravity(odd: Oddity) -> tuple[int, int]:
@@ -92,5 +94,5 @@ def oddities(x: Observation, verdicts: Sequence[Verdict]) -> list[Oddity]:
     ]
     checks = (*objects.CHECKS, (refusals.refused_array, ""))
     of_object = [replace(Oddity(*each), rule=rule) for check, rule in checks for each in check(x)]
-    every = [*of_producer, *_of_signs(x), *of_object, *_of_tensors(x, verdicts)]
+    every = [*of_producer, *_of_signs(x, verdicts), *of_object, *_of_tensors(x, verdicts)]
     return sorted(every, key=_gravity)

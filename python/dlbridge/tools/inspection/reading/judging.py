@@ -44,7 +44,9 @@ from dlbridge.tools.marks import protecting
 
 NEED_LAYOUT = {"P-13", "P-14", "P-24", "P-38", "P-40"}
 UNCOPIED = {"copy": "bare", "1.0 copy": "1.0"}  # the request without copy=True
-OF_ARRAYS = {"P-15"}  # a view, as which one object may have come, has the strides of its base
+# A view, as which one object may have come, has the strides of its base. The others are cases of
+# cases/, which hold of a tensor by any protocol.
+LEFT_OUT = {"P-15", "P-12", "P-14", "P-41", "S-06"}
 
 
 @dataclass
@@ -71,8 +73,8 @@ def judge(
     facts = _facts(x, about, responses, described)
     for rule, judge_export in OF_EXPORT.items():
         found: dict[str, list[str]] = {}
-        for name, description in exports.items():
-            if rule in OF_ARRAYS or (rule in NEED_LAYOUT and description.layout is None):
+        for name, description in exports.items() if rule not in LEFT_OUT else ():
+            if rule in NEED_LAYOUT and description.layout is None:
                 continue
             if rule == "P-38" and name in COPIES:
                 continue  # P-24 judges them
@@ -204,12 +206,13 @@ def _dtype_name(own: str) -> str | None:
 
 def _shape(x: Any, described: Mapping[str, Description]) -> tuple[int, ...] | None:
     """Returns the shape of the object, or of its list."""
-    exported = next(it.shape for name, it in described.items() if name in DLPACK)
+    first = next(it for name, it in described.items() if name in DLPACK)
     own: tuple[int, ...] | None = _quietly(lambda: shape_of(x))
-    if own is None and math.prod(exported or ()) <= MOST_LISTED:
+    exported = first.shape or ()
+    if own is None and first.raw and math.prod(exported) <= MOST_LISTED:
         listed = _quietly(lambda: shape_of_list(x.tolist()))
         own = listed if listed and 0 not in listed else None  # lists lose what follows a 0
-    if own and exported and len(own) < len(exported) and own == exported[: len(own)]:
+    if own and len(own) < len(exported) and own == exported[: len(own)]:
         return None  # vectors as elements are further dimensions of the tensor
     return own
 
@@ -294,9 +297,11 @@ def _interfaces(
 
 def conversion(x: Any, export: Description | None) -> list[Sign]:
     """Compares the result of __array__(), which numpy.asarray calls, with an export."""
-    if export is None or export.contents is None or export.layout is None or export.dtype is None:
+    if export is None or not export.raw or export.contents is None or export.dtype is None:
         return []
-    if not hasattr(type(x), "__array__") or not 0 < size(export.contents) <= MOST_CONVERTED:
+    if size(export.contents) > MOST_CONVERTED:
+        return []
+    if not _quietly(lambda: hasattr(type(x), "__array__")):
         return []
     shape, code = export.shape or (), export.dtype[0]
     try:
