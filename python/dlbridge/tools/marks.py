@@ -66,6 +66,17 @@ def _marks(x: Any) -> dict[str, bool]:
     return found
 
 
+def mark_read_only(x: Any) -> bool:
+    """Marks an array as read-only by the attributes that it has for it. Returns whether it is."""
+    for road, mark in read_only_marks(x).items():
+        names = road.split(".")
+        with contextlib.suppress(Exception):
+            if not mark and all(map(str.isidentifier, names)):
+                owner = x if len(names) == 1 else getattr(x, names[0])
+                setattr(owner, names[-1], not getattr(owner, names[-1]))
+    return bool(is_read_only(x))
+
+
 def protecting(marks: Mapping[str, bool]) -> str:
     """Names the roads that say so, for a sentence; "" where none does."""
     return ", ".join(road for road, mark in marks.items() if mark)

@@ -178,6 +178,21 @@ class ReadOnly(Array):
     readonly = True
 
 
+class Based:
+    """Tells nothing of itself, and has a base that is read-only."""
+
+    base = b"memory"
+
+    def __init__(self) -> None:
+        self.array = Array()
+
+    def __dlpack_device__(self) -> Any:
+        return CPU
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.array.__dlpack__(**keywords)
+
+
 class Immutable(Array):
     """Says so by the attribute that PyArrow's tensors have."""
 
@@ -650,6 +665,7 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
         ReadOnly,
         "it is read-only by its readonly",
     ),
+    "read-only lost, by its base": (Based, "it is read-only by its base.the buffer protocol"),
     "read-only lost, by is_mutable": (
         Immutable,
         "it is read-only by its is_mutable",

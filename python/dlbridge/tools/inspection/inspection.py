@@ -17,7 +17,7 @@ from dlbridge.tools.inspection.rendering.html import as_html
 from dlbridge.tools.inspection.rendering.svg import as_svg
 from dlbridge.tools.inspection.rendering.text import as_plain, terminal_width
 
-SCHEMA = 2  # of to_dict(): raised when a key changes its meaning or disappears
+SCHEMA = 1  # of to_dict(): raised when a key changes its meaning or disappears
 
 
 class Inspection(Findings):

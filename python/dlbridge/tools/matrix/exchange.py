@@ -7,6 +7,7 @@ import contextlib
 import gc
 import platform
 import sys
+from dataclasses import replace
 from typing import Any
 
 import dlbridge
@@ -14,14 +15,13 @@ from dlbridge.tools import abi, children, elements, output
 from dlbridge.tools.libraries import (
     CASES,
     LIBRARIES,
-    ROWS,
     Case,
     Library,
     capsule_of,
     new,
     read_only_of,
 )
-from dlbridge.tools.marks import read_only_marks
+from dlbridge.tools.marks import mark_read_only, read_only_marks
 from dlbridge.tools.matrix import values
 from dlbridge.tools.matrix.steps import step, tidy
 
@@ -45,7 +45,10 @@ FAILED = ("refused", "converted", "writable", "wrong", "hung", "crashed")
 
 ALIGNMENT = 64  # which XLA and Eigen require of memory that they do not copy
 MOST_TRIES = 1000  # a heap with many free blocks of this size has few that are aligned
-NO_READ_ONLY = "{}: read-only arrays are not examined, as its row has no function read_only"
+NO_READ_ONLY = (
+    "{}: read-only arrays are not examined, as its row has no function read_only, and its arrays "
+    "no attribute for it"
+)
 NO_MARK = "{}: nothing shows whether its arrays are read-only: no attribute, assignment or flag"
 MOST_SHOWN = 60  # characters of wrong values
 STANDARD = getattr(sys, "stdlib_module_names", ("array",))  # from Python 3.10 on
@@ -60,6 +63,17 @@ CONVERSIONS = {
 }
 
 
+class _Unmarkable(Exception):
+    """An array has no attribute by which it can be marked as read-only."""
+
+
+def _by_attribute(module: Any, x: Any) -> Any:
+    """Marks an array of a row without a function for it."""
+    if not mark_read_only(x):
+        raise _Unmarkable
+    return x
+
+
 def library_row(name: str) -> Library:
     """Returns a library's row: of the table, or a user's row named "module:row".
 
@@ -70,7 +84,7 @@ def library_row(name: str) -> Library:
     result = children.find(name)
     if not isinstance(result, Library):
         raise TypeError(f"{name} is {type(result).__name__}; expected a Library")
-    return result
+    return replace(result, read_only=read_only_of(result) or _by_attribute)
 
 
 def describe(names: list[str]) -> dict[str, Any]:
@@ -255,12 +269,11 @@ class _Exchange:
         self.strides: tuple[int, ...] | None = None  # of the tensor, for a consumer of bytes
 
     def run(self) -> dict[str, Any]:
-        row = self.producer_row
-        if self.case.name == "read-only" and read_only_of(row) is None and row not in ROWS:
-            return {"outcome": "unexamined", "said": NO_READ_ONLY.format(row.title)}
         step("make", self.producer_row.title)
         try:
             self.source = make(self.producer_row, self.producer_module, self.case)
+        except _Unmarkable:
+            return {"outcome": "unexamined", "said": NO_READ_ONLY.format(self.producer_row.title)}
         except Exception as error:
             return _impossible(_error_text(error))
         reason = _why_impossible(self.producer_row, self.producer_module, self.source, self.case)
