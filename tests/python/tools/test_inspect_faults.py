@@ -80,6 +80,13 @@ def test_cells_are_aligned_to_the_left() -> None:
     assert all("text-align: left" in cell or 'class="took"' in cell for cell in cells)
 
 
+def test_a_right_copy_of_a_wrong_export_is_no_fault() -> None:
+    kinds = {sign.kind for sign in inspect(Array(strides=(8, 2), legacy={"strides": (3, 1)})).signs}
+    assert "P-38" in kinds
+    view = Array(strides=(8, 2), all={"strides": (3, 1)}, copied={"strides": (3, 1)})
+    assert {sign.kind for sign in inspect(view).signs} == {"P-38"}
+
+
 @pytest.mark.parametrize("name", SOUND)
 def test_a_sound_producer_has_no_fault(name: str) -> None:
     make = SOUND[name]

@@ -11,7 +11,7 @@ import functools
 import math
 import operator
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 from dlbridge.tools import abi
@@ -43,8 +43,10 @@ from dlbridge.tools.conformance.helpers.readings import (
 )
 from dlbridge.tools.conformance.outcomes import Broken, Skip
 from dlbridge.tools.conformance.target import Target
+from dlbridge.tools.elements import same
 from dlbridge.tools.marks import is_read_only, protecting, read_only_marks
 
+Equal = Callable[[Any, Any], bool]
 AGAIN = ", exported again"
 
 
@@ -70,11 +72,13 @@ class Sample:
     protected_by: str = ""  # the roads that say so, as far as the array tells it itself
     # For an export with copy=True: whether it shares memory with one without, alive meanwhile.
     shares: bool = False
+    uncopied: bytes | None = None  # the elements of that one
     # For a legacy export, which has no flag for it: whether another one, alive meanwhile, is
     # elsewhere. False for arrays that may be written.
     is_silent_copy: bool = False
     # The numbers, in row-major order, of the elements in `raw` and in readings; None: of all.
     places: tuple[int, ...] | None = None
+    equal: Equal = same  # of an exported number, and of the array's own
 
     @property
     def is_copy(self) -> bool:
@@ -179,7 +183,8 @@ def _export(
         copied = _attempt(number, array, request, refused) if copies else None
         if copied is not None:
             shares = overlap(item.contents, copied.contents)
-            samples.append(_sample(number, array, request, copied, facts, is_again, shares=shares))
+            sample = _sample(number, array, request, copied, facts, is_again, shares=shares)
+            samples.append(replace(sample, uncopied=samples[-1].raw))
         if not copies or not array.readonly or is_again:
             continue
         request = {**kind, "copy": False}

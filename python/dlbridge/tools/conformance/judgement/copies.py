@@ -7,9 +7,8 @@ from dlbridge.tools import abi, devices
 from dlbridge.tools.conformance.helpers.exports import has_address, overlap, reach, size
 from dlbridge.tools.conformance.helpers.survey import Sample
 from dlbridge.tools.conformance.judgement import memory
-from dlbridge.tools.conformance.judgement.memory import Equal, bounds_if_outside
+from dlbridge.tools.conformance.judgement.memory import bounds_if_outside
 from dlbridge.tools.conformance.judgement.verdict import HOLDS, Verdict
-from dlbridge.tools.elements import same
 
 
 def _is_a_copy(sample: Sample) -> bool:
@@ -47,8 +46,7 @@ def only_copies_marked(sample: Sample) -> Verdict:
     return HOLDS
 
 
-def apart(sample: Sample, own: bytes | None = None, equal: Equal = same) -> Verdict:
-    """Judges a copy; `own` are the elements of an export without copy=True, which P-38 judges."""
+def apart(sample: Sample) -> Verdict:
     tensor = sample.contents
     if not sample.is_copy:
         return None
@@ -59,12 +57,13 @@ def apart(sample: Sample, own: bytes | None = None, equal: Equal = same) -> Verd
         if size(tensor) and on_host and not sample.is_readable:
             return "it returned memory that is not readable"
         return None
-    if own == sample.raw:
+    if sample.uncopied == sample.raw:  # P-38 judges both
         return HOLDS
-    found = memory.elements(sample, equal)
+    found = memory.elements(sample)
     if found:
         return f"in the copy {found}"
-    return HOLDS if own is None else "it returned a copy with other bytes than the array"
+    is_known = found is not None or sample.uncopied is None  # else only the other export tells them
+    return HOLDS if is_known else "it returned a copy with other bytes than the array"
 
 
 def is_own_memory(tensor: abi.Contents) -> str:

@@ -4,17 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Callable
+from typing import Any
 
 from dlbridge.tools import abi
 from dlbridge.tools.conformance.helpers import device_memory
 from dlbridge.tools.conformance.helpers.exports import element_bytes, reach, size, steps
 from dlbridge.tools.conformance.helpers.readings import Reading, decode
-from dlbridge.tools.conformance.helpers.survey import Sample
+from dlbridge.tools.conformance.helpers.survey import Equal, Sample
 from dlbridge.tools.conformance.judgement.verdict import HOLDS, Verdict
 from dlbridge.tools.elements import index_at, same
-
-Equal = Callable[[Any, Any], bool]  # of an exported number, and of the array's own
 
 
 def is_in_memory(sample: Sample) -> bool:
@@ -68,15 +66,14 @@ def comparable(sample: Sample) -> list[Reading]:
     return [reading for reading in sample.readings if len(reading.numbers) == len(numbers)]
 
 
-def elements(sample: Sample, equal: Equal = same) -> Verdict:
+def elements(sample: Sample) -> Verdict:
     tensor = sample.contents
     if is_in_memory(sample) and tensor.first == 0:
         return f"data is NULL, and shape {tensor.shape} has {size(tensor)} elements"
     readings = comparable(sample)
     for reading in readings:
-        found = difference(
-            numbers_in(sample) or (), reading, tensor.shape or (), sample.places, equal
-        )
+        numbers, shape = numbers_in(sample) or (), tensor.shape or ()
+        found = difference(numbers, reading, shape, sample.places, sample.equal)
         if found is not None:
             return found
     return HOLDS if readings else None

@@ -26,7 +26,7 @@ from dlbridge.tools.conformance.helpers.exports import (
     size,
 )
 from dlbridge.tools.conformance.helpers.readings import bounds_of
-from dlbridge.tools.conformance.helpers.survey import Refusal, Sample, judge, survey
+from dlbridge.tools.conformance.helpers.survey import Refusal, judge, survey
 from dlbridge.tools.conformance.judgement import copies, memory
 from dlbridge.tools.conformance.outcomes import Broken, Skip, name_error
 from dlbridge.tools.conformance.registry import probe
@@ -186,18 +186,8 @@ def no_copy_by_default(target: Target) -> None:
 
 @probe("P-24")
 def a_copy_is_one(target: Target) -> None:
-    of_arrays = {
-        (each.array, each.is_again, each.contents.name): each
-        for each in survey(target).samples
-        if not each.is_copy and not each.is_to_device
-    }
-
-    def with_the_array(sample: Sample) -> str | None:
-        own = of_arrays.get((sample.array, sample.is_again, sample.contents.name))
-        return copies.apart(sample, None if own is None else own.raw)
-
     why = "no copy is in memory that the host can read"
-    judge(survey(target).copies(), with_the_array, why)
+    judge(survey(target).copies(), copies.apart, why)
 
 
 @probe("P-24", twice=True, extra=True)

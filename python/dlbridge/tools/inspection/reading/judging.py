@@ -6,8 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import Any, Callable
 
 from dlbridge.tools import dtypes
@@ -23,7 +22,7 @@ from dlbridge.tools.conformance.helpers.readings import (
     try_ways,
 )
 from dlbridge.tools.conformance.helpers.survey import Sample
-from dlbridge.tools.conformance.judgement import OF_EXPORT, Judge, calls, fields, memory, protocols
+from dlbridge.tools.conformance.judgement import OF_EXPORT, calls, fields, memory, protocols
 from dlbridge.tools.elements import index_at, same
 from dlbridge.tools.elements import shape_of as shape_of_list
 from dlbridge.tools.inspection.reading.description import Description
@@ -71,29 +70,14 @@ def judge(
     reading, reason = _reading(x, about, described)
     signs = [Sign("masked")] if reason == MASKED else []
     facts = _facts(x, about, responses, described)
-    for rule, judge_export in OF_EXPORT.items():
-        found: dict[str, list[str]] = {}
-        for name, description in exports.items() if rule not in LEFT_OUT else ():
-            if rule in NEED_LAYOUT and description.layout is None:
-                continue
-            if rule == "P-38" and name in COPIES:
-                continue  # P-24 judges them
-            assert description.contents is not None and description.dtype is not None
-            access = _access(description, about, described)
-            sample = _sample(name, description, reading, together, facts, access)
-            judge_this: Judge = judge_export
-            if rule in ("P-38", "P-24"):
-                judge_this = partial(judge_export, equal=equality_of(description.dtype))
-            if rule == "P-24" and (uncopied := exports.get(UNCOPIED.get(name, ""))):
-                judge_this = partial(judge_this, own=uncopied.raw)
-            text = judge_this(sample)
+    for name, export in exports.items():
+        sample = _sample(name, export, exports, reading, together, facts)
+        sample = replace(sample, **_access(export, about, described))
+        for rule, judge_export in OF_EXPORT.items():
+            text = judge_export(sample) if _applies(rule, name, export) else None
             if text:
-                found.setdefault(text, []).append(name)
-        for text, names in found.items():
-            words = {"text": text}
-            if rule == "P-38" and reading is not None:
-                words["repair"] = explain(exports[names[0]], reading.numbers)
-            signs.append(Sign(rule, tuple(names), words))
+                repair = explain(export, reading.numbers) if rule == "P-38" and reading else ""
+                signs.append(Sign(rule, (name,), {"text": text, "repair": repair}))
     signs += _versions(exports)
     signs += _disagreements(exports)
     signs += _interfaces(described, exports, reading)
@@ -107,28 +91,37 @@ def judge(
     return Comparison(reading.way, len(reading.numbers), tuple(compared)), signs
 
 
+def _applies(rule: str, name: str, export: Description) -> bool:
+    if rule in LEFT_OUT or (rule in NEED_LAYOUT and export.layout is None):
+        return False
+    return rule != "P-38" or name not in COPIES  # P-24 judges them
+
+
 def _sample(
     name: str,
-    description: Description,
+    export: Description,
+    exports: Mapping[str, Description],
     reading: Reading | None,
     together: Together,
     facts: Mapping[str, Any],
-    access: Mapping[str, Any],
 ) -> Sample:
-    assert description.contents is not None
+    assert export.contents is not None and export.dtype is not None
+    uncopied = exports.get(UNCOPIED.get(name, ""))
     return Sample(
         array=0,
         what="",
         keywords=KEYWORDS.get(name, {"max_version": (1, 0)}),  # the table has versioned tensors
-        contents=description.contents,
-        raw=description.raw,
-        places=chosen(description.shape or ()) if description.raw else None,
-        is_readable=description.readable is not False,
+        contents=export.contents,
+        raw=export.raw,
+        places=chosen(export.shape or ()) if export.raw else None,
+        equal=equality_of(export.dtype),
+        is_readable=export.readable is not False,
         readings=(reading,) if reading is not None else (),
+        readonly=None,
         is_again=False,
         shares=name in together.sharing_copies,
+        uncopied=uncopied.raw if uncopied is not None else None,
         is_silent_copy=name in together.silent_copies,
-        **access,
         **facts,
     )
 
