@@ -55,6 +55,12 @@ def test_rules_and_probes_import_no_engine() -> None:
     assert upward_imports("conformance", CONFORMANCE) == []
 
 
+def test_conformance_imports_no_inspection() -> None:
+    """inspect judges by the functions of conformance, which knows nothing of it."""
+    sources = [path.read_text(encoding="utf-8") for path in (TOOLS / "conformance").rglob("*.py")]
+    assert not any("dlbridge.tools.inspection" in source for source in sources)
+
+
 def test_no_modules_import_each_other() -> None:
     """The imports at the top of all modules of the tools form no cycle (CycleError)."""
     names = {}

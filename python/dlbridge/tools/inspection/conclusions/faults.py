@@ -24,8 +24,6 @@ LEVELS: dict[str, Level] = {
     "P-49": "risk",
 }
 VALUES = "every consumer reads other values"
-OWNER = "a consumer may overwrite memory that others use"
-BOTH = "writing to one changes both"
 EFFECTS = {
     "P-02": "consumers that require a pair of integers refuse it, or pass it back as dl_device",
     "P-04": "every consumer reads the wrong fields",
@@ -37,14 +35,14 @@ EFFECTS = {
     "P-17": "every consumer reads integers",
     "P-22": "consumers write to memory that must not change",
     "P-23": "writing to the result is lost, or reaches memory that others use",
-    "P-24": BOTH,
+    "P-24": "the consumer gets memory that others use, or other elements",
     "P-32": "a second consumer is refused, or uses freed memory",
     "P-33": "consumers that compare devices do not recognise it",
     "P-38": VALUES,
     "P-39": "a consumer cannot detect that it is the only owner",
-    "P-40": OWNER,
+    "P-40": "a consumer may overwrite memory that others use",
     "P-42": "consumers that need writable memory refuse it, or copy again",
-    "P-44": f"{BOTH}, although each consumer is the only owner",
+    "P-44": "writing to one changes both, although each consumer is the only owner",
     "P-45": "refused where a consumer passes the enum",
     "P-47": "a later version of DLPack may give them a meaning",
     "P-48": "consumers that pass every keyword fail",
