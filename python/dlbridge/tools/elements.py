@@ -38,6 +38,19 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
+def index_at(shape: tuple[int, ...], number: int) -> tuple[int, ...]:
+    """Returns the index of an element by its number in row-major order.
+
+    >>> index_at((2, 3), 4)
+    (1, 1)
+    """
+    index = []
+    for extent in reversed(shape):
+        number, offset = divmod(number, extent)
+        index.append(offset)
+    return tuple(reversed(index))
+
+
 def flat(values: Nested) -> list[Any]:
     """Returns the numbers in row-major order."""
     if not isinstance(values, list):

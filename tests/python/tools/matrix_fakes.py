@@ -95,6 +95,12 @@ class Unmarked(Array):
         return exported
 
 
+class Attributed(Array):
+    """Tells by an attribute alone that it is read-only: its export does not."""
+
+    readonly = False
+
+
 class Unmarkable:
     """Has neither an assignment nor a flag: it exports nothing."""
 
@@ -253,6 +259,7 @@ MAKE: dict[str, Callable[[Any], Any]] = {
     "misdescribed": Misdescribed,
     "dangling": Dangling,
     "unmarked": Unmarked,
+    "attribute": Attributed,
     "older": Older,
     "garbage": lambda capsule: object(),
     "failing": lambda capsule: _raise(RuntimeError("no memory")),
@@ -275,7 +282,7 @@ def row(name: str) -> Library:
         transpose=_copied_transpose
         if name == "row_major"
         else lambda m, x: Array(ctypes_arrays.transpose(x.capsule)),
-        read_only=None if name == "unmarkable" else _marked(make),
+        read_only=None if name in ("unmarkable", "attribute") else _marked(make),
         reads_bytes=name == "bytes",
         reads_other_protocols=name == "nosy",
         by_way_of="numpy" if name == "alias" else "",

@@ -18,7 +18,7 @@ from typing import Callable
 
 import pytest
 
-from dlbridge.tools import dtypes
+from dlbridge.tools import dtypes, marks
 from dlbridge.tools.conformance import registry, target
 from dlbridge.tools.conformance.helpers import (
     arrays,
@@ -125,15 +125,28 @@ def test_readings() -> None:
         "tolist()", (1.5, 2.5)
     )
     assert readings.bounds_of(items) == (items.buffer_info()[0], items.buffer_info()[0] + 16)
-    assert [readings.is_readonly(x) for x in (items, b"12", 7)] == [False, True, None]
+    assert [marks.is_read_only(x) for x in (items, b"12", 7)] == [False, True, None]
     flags = SimpleNamespace(writable=False)
-    assert readings.is_readonly(SimpleNamespace(flags=flags)) is True
-    assert readings.is_readonly(SimpleNamespace(flags=flags, readonly=False)) is True
+    assert marks.is_read_only(SimpleNamespace(flags=flags)) is True
+    assert marks.is_read_only(SimpleNamespace(flags=flags, readonly=False)) is True
     for none in (lambda: False, None):  # a method, and an attribute that is not set
         flags = SimpleNamespace(writeable=none, writable=none)
-        assert readings.is_readonly(SimpleNamespace(flags=flags, readonly=none)) is None
-        assert readings.is_readonly(SimpleNamespace(flags=flags, readonly=True)) is True
+        assert marks.is_read_only(SimpleNamespace(flags=flags, readonly=none)) is None
+        assert marks.is_read_only(SimpleNamespace(flags=flags, readonly=True)) is True
         assert results.marks(SimpleNamespace(flags=flags)) == {}
+    by_base = SimpleNamespace(base=memoryview(b"1"))
+    assert marks.read_only_marks(by_base) == {
+        "base.readonly": True, "base.the buffer protocol": True,
+    }  # fmt: skip
+    assert marks.is_read_only(SimpleNamespace(base=b"1", readonly=False)) is False
+    interface = {"data": (8, True)}
+    protected = SimpleNamespace(readonly=False, __array_interface__=interface)
+    assert marks.is_read_only(protected) is True
+    assert marks.protecting(marks.read_only_marks(protected)) == "__array_interface__"
+    array_like = SimpleNamespace(flags=SimpleNamespace(writeable=True), readonly=False)
+    assert marks.mark_read_only(array_like) is True
+    assert (array_like.flags.writeable, array_like.readonly) == (False, True)
+    assert marks.mark_read_only(items) is False
     assert readings.same([1.0, float("nan")], [1, float("nan")])
     assert not readings.same([1, 2], [1])
 

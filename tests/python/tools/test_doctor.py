@@ -385,6 +385,25 @@ def test_arrays_that_never_change(monkeypatch: pytest.MonkeyPatch) -> None:
     assert dlpack_support.examine("numpy")["immutable"] is None
 
 
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_read_only_arrays_that_are_exported_as_writable(
+    monkeypatch: pytest.MonkeyPatch, is_kept: bool
+) -> None:
+    class Array(_ArrayImpl):
+        readonly = True
+
+        def __dlpack__(self, **keywords: Any) -> Any:
+            return (self.frozen if is_kept else self.array).__dlpack__(**keywords)
+
+    numpy = LIBRARIES["numpy"]
+    row = dataclasses.replace(numpy, read_only=lambda m, x: Array(x))
+    monkeypatch.setitem(LIBRARIES, "numpy", row)
+    result = dlpack_support.examine("numpy")
+    assert result["read_only_is_marked"] is is_kept
+    shown = doctor._library_row("numpy", {**result, "outcome": "returned", "defects": []})
+    assert shown[-1].endswith(", exports read-only arrays as writable") != is_kept
+
+
 WORDS = "the last cell is wrapped to whole words, a/path/that/can/be/copied/as/it/is"
 
 

@@ -16,7 +16,7 @@ TOOLS = Path(tools.__file__).parent
 INSPECTION = ("reading", "consumers", "cases", "conclusions", "rendering", "inspection", "command")
 CONFORMANCE = (
     *("rules", "outcomes", "results", "waivers", "journal", "attribution", "target", "registry"),
-    *("helpers", "probes", "triage", "child", "lane", "engine", "report", "rendering"),
+    *("helpers", "judgement", "probes", "triage", "child", "lane", "engine", "report", "rendering"),
 )
 
 
@@ -64,6 +64,12 @@ def test_the_model_imports_no_rendering() -> None:
 
 def test_rules_and_probes_import_no_engine() -> None:
     assert upward_imports("conformance", CONFORMANCE) == []
+
+
+def test_conformance_imports_no_inspection() -> None:
+    """inspect judges by the functions of conformance, which knows nothing of it."""
+    for path in (TOOLS / "conformance").rglob("*.py"):
+        assert not any(each[0] == "inspection" for each in imports_of(path) if each), path
 
 
 def test_no_modules_import_each_other() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 import subprocess
 import sys
 import weakref
@@ -16,14 +17,15 @@ import pytest
 import sound_targets
 from odd_producers import MORTAL, SOUND, Array
 
-from dlbridge.tools.inspection.conclusions.faults import FAULTS, judged
+from dlbridge.tools.conformance.rules import RULES
+from dlbridge.tools.inspection.conclusions.faults import EFFECTS, FAULTS, judged
 from dlbridge.tools.inspection.inspection import Inspection, inspect
-from dlbridge.tools.inspection.reading import afterwards, elements, own
+from dlbridge.tools.inspection.reading import afterwards, elements
 from dlbridge.tools.inspection.reading.signs import Sign
 
 REMARKS = {"writable marked read-only", "empty with a pointer"}
 RISKS = {
-    "same managed tensor", "copy is read-only", "reserved flags", "index of the CPU",
+    "copy is read-only", "reserved flags", "index of the CPU",
     "index of pinned memory", "absurd minor", "echoed minor", "misaligned", "mask",
     "padded before 1.1", "conversion to another dtype", "conversion to another shape",
     "conversion to other values",
@@ -39,7 +41,7 @@ def text_of(inspection: Inspection) -> str:
         if line.strip().startswith("Repair: ") and lines:
             lines[-1] += f" {line.strip()}"
             repairs += 1
-        elif not line.strip().startswith("-> "):
+        elif not line.strip().startswith(("-> ", "Rule ")):
             lines.append(" ".join(line.split()))
     assert repairs == sum(bool(odd.repair) for odd in inspection.oddities)
     return "\n".join(lines)
@@ -60,28 +62,54 @@ def test_a_planted_fault_is_found(name: str) -> None:
     assert restored == inspection and restored.text() == inspection.text()
 
 
+def test_the_gravest_fault_comes_first_and_quotes_the_standard() -> None:
+    inspection = inspect(Array(all={"byte_offset": 12}, copied={"flags": 0}))
+    defects = [odd for odd in inspection.oddities if odd.level == "defect"]
+    rules = [odd.rule for odd in defects]
+    assert rules[0] == "P-38" and "P-39" in rules
+    lines = " ".join(inspection.text().split())
+    assert f"Rule P-39: {RULES['P-39'].texts[0].document}: “" in lines
+    assert defects[0].quote in inspection._repr_html_().replace("&#x27;", "'")
+
+
+def test_cells_are_aligned_to_the_left() -> None:
+    """Notebooks align them to the right, with a style sheet that comes after the one here."""
+    html = inspect(Array(all={"byte_offset": 12}))._repr_html_()
+    cells = re.findall("<t[dh][^>]*>", html)
+    assert len(cells) > 20
+    assert all("text-align: left" in cell or 'class="took"' in cell for cell in cells)
+
+
+def test_a_right_copy_of_a_wrong_export_is_no_fault() -> None:
+    kinds = {sign.kind for sign in inspect(Array(strides=(8, 2), legacy={"strides": (3, 1)})).signs}
+    assert "P-38" in kinds
+    view = Array(strides=(8, 2), all={"strides": (3, 1)}, copied={"strides": (3, 1)})
+    assert {sign.kind for sign in inspect(view).signs} == {"P-38"}
+
+
 @pytest.mark.parametrize("name", SOUND)
 def test_a_sound_producer_has_no_fault(name: str) -> None:
     make = SOUND[name]
     inspection = inspect(make())
     assert inspection.sound, text_of(inspection)
-    assert inspection.signs == ()
+    assert {sign.kind for sign in inspection.signs} <= ({"P-49"} if name == "read-only" else set())
     assert afterwards.examine(make) == []
 
 
-def test_every_sign_has_a_fault_that_is_planted() -> None:
+def test_every_kind_of_sign_is_planted() -> None:
     planted = {
         sign.kind for make, _ in odd_producers.FAULTS.values() for sign in inspect(make()).signs
     }
     planted |= {sign.kind for make, _ in MORTAL.values() for sign in afterwards.examine(make)}
-    assert planted == set(FAULTS) - {"release crashes"}  # which a test of the command shows
+    planted |= {"release crashes"}  # which a test of the command shows
+    assert planted >= set(FAULTS) and planted - set(FAULTS) <= set(RULES)
 
 
 @pytest.mark.parametrize("name", MORTAL)
 def test_exports_that_die_with_their_object(name: str) -> None:
     make, words = MORTAL[name]
     signs = afterwards.examine(make)
-    assert signs and all(words in judged(sign)[1] for sign in signs)
+    assert signs and all(words in sign.words["text"] for sign in signs)
     protocols = [name for sign in signs for name in sign.protocols]
     assert protocols == (["bare"] if name == "legacy" else ["bare", "1.0"])
 
@@ -103,7 +131,7 @@ def test_an_object_is_freed_after_its_inspection() -> None:
     ("make", "truth", "count"),
     [
         (Array, "tolist()", 6),
-        (odd_producers.Indexed, "x[index]", 6),
+        (odd_producers.Indexed, "its items", 6),
         (lambda: type("Bare", (odd_producers.Interface,), {"tolist": None})(),
          "__array_interface__", 6),
     ],
@@ -151,30 +179,17 @@ def test_methods_that_raise_or_give_no_numbers() -> None:
         def tolist(self) -> Any:
             return [[None, 1, 2], [3, 4, 5]]
 
-    assert (
-        inspect(Raising()).comparison.reason
-        == "the object's own methods raise RuntimeError: no list"
-    )
+    assert inspect(Raising()).comparison.reason == "tolist() raises RuntimeError: no list"
     inspection = inspect(Masked())
     assert inspection.comparison.reason == "it has masked elements"
     assert "every consumer of DLPack reads them as numbers" in inspection.text(200)
     assert inspect(Raising()).sound and inspect(Masked()).sound
 
 
-def test_numbers_are_compared_as_numbers() -> None:
-    nan = float("nan")
-    assert elements.first_difference((1, True, nan, 0.1, 1j), (1.0, 1, nan, 0.1, 1j)) is None
-    assert elements.first_difference((0.1, 0.0), (0.1 + 1e-9, -0.0)) == (0, 2)
-    assert elements.first_difference((1, 2, nan), (1, 3, 4.0)) == (1, 2)
-    assert elements.first_difference((10**18,), (10**18 + 1,)) == (0, 1)
-    assert elements.first_difference((complex(1, nan),), (complex(1, nan),)) is None
-
-
 def test_large_tensors_are_compared_in_part() -> None:
     chosen = elements.chosen((1000, 1000))
     assert len(chosen) == len(set(chosen)) == elements.MOST
-    assert (chosen[0], chosen[-1]) == ((0, 0), (999, 999)) and chosen == sorted(chosen)
-    assert own.MOST_INDEXED <= elements.MOST
+    assert (chosen[0], chosen[-1]) == (0, 999999) and list(chosen) == sorted(chosen)
 
 
 # The command ------------------------------------------------------------------------------------
@@ -193,7 +208,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_command_drops_the_object() -> None:
     process = run("odd_producers:MortalLegacy()")
     assert process.returncode == 1 and "Traceback" not in process.stderr
-    assert "When the object is deleted, its export changes" in process.stdout
+    assert "After the array was freed its memory holds other bytes" in process.stdout
     report = json.loads(run("--json", "odd_producers:Fatal()").stdout)
     # CPython 3.13.0 itself crashes while it prints the traceback of a callback that aborts.
     ends = [f"Dropping a capsule after its object ends the process: {signal}."
@@ -224,19 +239,17 @@ def test_kinds_have_sentences_without_gaps() -> None:
     for kind, fault in FAULTS.items():
         assert fault.who and fault.repair and fault.what.endswith("."), kind
     with pytest.raises(KeyError):
-        judged(Sign("values"))
+        judged(Sign("conversion"))
+    assert set(EFFECTS) <= set(RULES)
 
 
 @pytest.mark.parametrize("make", [sound_targets.freed_later, sound_targets.freed_on_a_thread])
 def test_tensors_that_are_freed_later_leave_no_references(make: Callable[[], object]) -> None:
-    signs = {sign.kind for sign in inspect(make()).signs}
-    assert not signs & {"leaks a reference", "drops a reference"}
+    assert "X-08" not in {sign.kind for sign in inspect(make()).signs}
 
 
 def test_tensors_without_a_deleter_may_be_in_several_capsules() -> None:
-    assert "same managed tensor" not in {
-        sign.kind for sign in inspect(sound_targets.permanent()).signs
-    }
+    assert "P-32" not in {sign.kind for sign in inspect(sound_targets.permanent()).signs}
 
 
 def test_a_class_in_place_of_an_array() -> None:

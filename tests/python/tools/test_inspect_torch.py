@@ -41,7 +41,7 @@ def test_its_table_exports_what_dlpack_refuses() -> None:
 
 def test_integers_below_a_byte_are_exported_as_bytes() -> None:
     inspection = dlbridge.inspect(torch.zeros(8, dtype=torch.uint8).view(torch.uint4))  # type: ignore[attr-defined]
-    assert any("uint4, its export is uint8" in odd.what for odd in inspection.oddities)
+    assert any("the array's is uint4" in odd.what for odd in inspection.oddities)
     assert not inspection.sound
 
 

@@ -168,8 +168,7 @@ def test_a_sentence_names_the_consumers_of_the_installed_versions(
     name: str, version: str, is_named: bool
 ) -> None:
     findings = dataclasses.replace(inspect(AlwaysVersioned()), installed={name: version})
-    words = "It exports a versioned capsule without max_version."
-    (odd,) = (each for each in findings.oddities if each.what == words)
+    (odd,) = (each for each in findings.oddities if each.rule == "P-34")
     named = odd.who.partition("refused by ")[2].split(", ")
     assert (LIBRARY[name].title in named) == is_named
 

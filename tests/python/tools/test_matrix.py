@@ -276,6 +276,13 @@ def test_a_producer_that_loses_the_mark_is_at_fault(fakes: Path) -> None:
     assert [name for name, _ in summary.faults_of_judged(report)] == ["unmarked"] * 2
 
 
+def test_arrays_of_a_row_without_read_only_are_marked_by_their_attribute(fakes: Path) -> None:
+    report = exchange_all("numpy", add(fakes, "attribute"), cases=("read-only",))
+    came = one(report, "attribute", "numpy", "read-only")
+    assert (came["outcome"], came["whose"]) == ("writable", "producer")
+    assert came["because"] == "its capsule is not marked as read-only"
+
+
 def test_what_shows_no_mark_is_not_called_right(
     fakes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -289,7 +296,7 @@ def test_what_shows_no_mark_is_not_called_right(
         "case": "read-only",
         "outcome": "unexamined",
         "said": "unmarkable: read-only arrays are not examined, as its row has no function "
-        "read_only",
+        "read_only, and its arrays no attribute for it",
     }
     came = one(report, "good", "unmarkable", "read-only")
     text = (

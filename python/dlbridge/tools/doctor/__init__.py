@@ -176,6 +176,8 @@ def _library_row(name: str, row: dict[str, Any]) -> tuple[str, ...]:
     if row.get("immutable") is not None:
         treated = f", which dlbridge treats as {row['immutable']}" if row["immutable"] else ""
         table += f", immutable arrays{treated}"
+    if row.get("read_only_is_marked") is False:
+        table += ", exports read-only arrays as writable"
     count = sum(each["kind"] != "permitted" for each in row["defects"])
     defects_text = f"; {count} known defect{'s' if count > 1 else ''}" if count else ""
     return (

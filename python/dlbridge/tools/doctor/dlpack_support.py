@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import abi, output
-from ..libraries import LIBRARIES, immutable_by
-from ..marks import by_dlbridge, type_name
+from ..libraries import LIBRARIES, Library, immutable_by, read_only_of
+from ..marks import by_dlbridge, is_read_only, type_name
 
 VALUES = [0.0, 1.0, 2.0, 3.0]
 # A process should load only one of them: two compete for the cores.
@@ -37,13 +37,17 @@ def examine(name: str) -> dict[str, Any]:
         "exchange_table": None,  # its version
         # What dlbridge makes of arrays that the library never changes; None for other libraries.
         "immutable": None,
+        # Whether the versioned export of a read-only array is marked so; None for no such array.
+        "read_only_is_marked": None,
         "openmp": openmp(),
         "built_for": built_for(module),
     }
     if library.array is not None:
         try:
-            exported = library.give(module, library.array(module, VALUES, "float32"))
+            array = library.array(module, VALUES, "float32")
+            exported = library.give(module, array)
             result.update(_describe(exported))
+            result["read_only_is_marked"] = _keeps_the_mark(library, module, array)
             if immutable_by(type_name(type(exported))) is not None:
                 result["immutable"] = by_dlbridge(exported)
         except ImportError:  # its arrays are in another package, as dpctl's are in dpnp
@@ -73,6 +77,21 @@ def _describe(x: Any) -> dict[str, Any]:
     if table is not None:
         description["exchange_table"] = f"{table.header.version.major}.{table.header.version.minor}"
     return description
+
+
+def _keeps_the_mark(library: Library, module: Any, array: Any) -> bool | None:
+    """Whether an array that tells on some road that it is read-only is exported as such."""
+    mark = read_only_of(library)
+    if mark is None:
+        return None
+    try:
+        x = library.give(module, mark(module, array))
+        contents = abi.read(x.__dlpack__(max_version=(1, 0))) if is_read_only(x) else None
+    except Exception:  # it has no such arrays, or refuses to export them
+        return None
+    if contents is None or contents.version is None:
+        return None
+    return bool(contents.flags & abi.READ_ONLY)
 
 
 def _describe_capsule(capsule: Any) -> dict[str, Any]:

@@ -7,20 +7,20 @@ import contextlib
 import gc
 import platform
 import sys
+from dataclasses import replace
 from typing import Any
 
 from .. import abi, children, core, elements, output
 from ..libraries import (
     CASES,
     LIBRARIES,
-    ROWS,
     Case,
     Library,
     capsule_of,
     new,
     read_only_of,
 )
-from ..marks import own_mark
+from ..marks import mark_read_only, read_only_marks
 from . import values
 from .steps import step, tidy
 
@@ -44,7 +44,10 @@ FAILED = ("refused", "converted", "writable", "wrong", "hung", "crashed")
 
 ALIGNMENT = 64  # which XLA and Eigen require of memory that they do not copy
 MOST_TRIES = 1000  # a heap with many free blocks of this size has few that are aligned
-NO_READ_ONLY = "{}: read-only arrays are not examined, as its row has no function read_only"
+NO_READ_ONLY = (
+    "{}: read-only arrays are not examined, as its row has no function read_only, and its arrays "
+    "no attribute for it"
+)
 NO_MARK = "{}: nothing shows whether its arrays are read-only: no attribute, assignment or flag"
 MOST_SHOWN = 60  # characters of wrong values
 STANDARD = getattr(sys, "stdlib_module_names", ("array",))  # from Python 3.10 on
@@ -59,6 +62,17 @@ CONVERSIONS = {
 }
 
 
+class _Unmarkable(Exception):
+    """An array has no attribute by which it can be marked as read-only."""
+
+
+def _by_attribute(module: Any, x: Any) -> Any:
+    """Marks an array of a row without a function for it."""
+    if not mark_read_only(x):
+        raise _Unmarkable
+    return x
+
+
 def library_row(name: str) -> Library:
     """Returns a library's row: of the table, or a user's row named "module:row".
 
@@ -71,7 +85,7 @@ def library_row(name: str) -> Library:
         raise TypeError(
             f"{name} is {type(result).__name__}; expected a {Library.__module__}.Library"
         )
-    return result
+    return replace(result, read_only=read_only_of(result) or _by_attribute)
 
 
 def describe(names: list[str]) -> dict[str, Any]:
@@ -256,12 +270,11 @@ class _Exchange:
         self.strides: tuple[int, ...] | None = None  # of the tensor, for a consumer of bytes
 
     def run(self) -> dict[str, Any]:
-        row = self.producer_row
-        if self.case.name == "read-only" and read_only_of(row) is None and row not in ROWS:
-            return {"outcome": "unexamined", "said": NO_READ_ONLY.format(row.title)}
         step("make", self.producer_row.title)
         try:
             self.source = make(self.producer_row, self.producer_module, self.case)
+        except _Unmarkable:
+            return {"outcome": "unexamined", "said": NO_READ_ONLY.format(self.producer_row.title)}
         except Exception as error:
             return _impossible(_error_text(error))
         reason = _why_impossible(self.producer_row, self.producer_module, self.source, self.case)
@@ -414,11 +427,12 @@ class _Exchange:
         """Returns the outcome for read-only memory that the consumer shares."""
         if self._can_write_through(imported):
             return _lost("writing to its array changes the source")
-        mark = own_mark(imported)
-        if mark is not None and not mark[1]:
-            return _lost(f"{mark[0]} of its array says that it is writable")
+        marks = read_only_marks(imported)
+        writable = [road for road, mark in marks.items() if not mark]
+        if writable:
+            return _lost(f"{writable[0]} of its array says that it is writable")
         is_assignable = hasattr(type(imported), "__setitem__")  # and has refused it
-        if mark is not None or is_assignable or self.consumer_row.immutable:
+        if marks or is_assignable or self.consumer_row.immutable:
             return {"outcome": "zero-copy"}
         exported = self._flag_of_export(imported)
         if exported is None:

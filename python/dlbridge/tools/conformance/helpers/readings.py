@@ -9,15 +9,19 @@ import math
 import operator
 import struct
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, Optional, TypeVar
 
 from ... import abi, buffers, dtypes, elements
 from .. import journal
+from ..outcomes import name_error
 
 MOST_ITEMS = 64  # arrays with more elements are not read one by one
+MOST_LISTED = 4096  # elements of which all are read, where only some are asked for
+MOST_CONVERTED = 1 << 22  # elements for which a conversion to NumPy is called
+MASKED = "it has masked elements"
 OURS = ("__dlpack__", "from_dlpack", "to_dlpack")
 Result = TypeVar("Result")
 
@@ -34,20 +38,42 @@ class Reading:
     numbers: tuple[Any, ...]
 
 
-def reading_of(x: Any, shape: tuple[int, ...], code: int) -> Reading | None:
+class Masked(Exception):
+    """An array has masked elements, in place of which NumPy lists None."""
+
+
+Shape = tuple[int, ...]
+Places = Optional[Sequence[int]]  # the numbers of elements in row-major order; None: of all
+Way = Callable[[Any, Shape, int, Places], tuple[Any, ...]]
+
+
+def reading_of(x: Any, shape: Shape, code: int, places: Places = None) -> Reading | None:
     """Reads an array by the first way that it has and that does not use DLPack itself.
 
     `code` is that of the dtype, for the conversion of single elements.
     """
-    for name, way in WAYS.items():
+    return try_ways(x, shape, code, places)[0]
+
+
+def try_ways(x: Any, shape: Shape, code: int, places: Places = None) -> tuple[Reading | None, str]:
+    """As reading_of(), with the reason why there is no reading."""
+    reason = "the object has no other way to read its elements"
+    for name, (is_offered, way) in WAYS.items():
         try:
+            if not is_offered(x):
+                continue
             with journal.entry(journal.Call("view", name)):
-                numbers = without_dlpack(lambda way=way: way(x, shape, code))  # type: ignore[misc]
-            if len(numbers) == math.prod(shape) and not _are_bits(x, numbers):
-                return Reading(name, numbers)
-        except (journal.Excluded, Exception):  # it has no such way, or it fails for this dtype
+                numbers = without_dlpack(lambda way=way: way(x, shape, code, places))  # type: ignore[misc]
+            count = math.prod(shape) if places is None else len(places)
+            if len(numbers) == count and not _are_bits(x, numbers):
+                return Reading(name, numbers), ""
+        except Masked:
+            return None, MASKED
+        except (UsesDlpack, journal.Excluded):
             continue
-    return None
+        except Exception as error:  # the way fails for this dtype, or this array
+            reason = f"{name} raises {name_error(error)}"
+    return None, reason
 
 
 def _are_bits(x: Any, numbers: tuple[Any, ...]) -> bool:
@@ -77,18 +103,30 @@ def without_dlpack(function: Callable[[], Result]) -> Result:
     return result
 
 
-def _by_tolist(x: Any, shape: tuple[int, ...], code: int) -> tuple[Any, ...]:
+def _some(values: Sequence[Any], places: Places) -> Iterable[Any]:
+    return values if places is None else (values[each] for each in places)
+
+
+def _is_little(shape: Shape, places: Places) -> None:
+    """Raises ValueError where so few of so many elements are asked for that not all are read."""
+    if places is not None and math.prod(shape) > MOST_LISTED:
+        raise ValueError(f"more than {MOST_LISTED} elements are not listed")
+
+
+def _by_tolist(x: Any, shape: Shape, code: int, places: Places) -> tuple[Any, ...]:
+    _is_little(shape, places)
     nested = x.tolist()
     if math.prod(shape) and elements.shape_of(nested) != shape:
         raise ValueError("a flat list, in an order that is not known")
-    return _numbers(elements.flat(nested), code)
+    return _numbers(_some(elements.flat(nested), places), code)
 
 
-def _by_buffer(x: Any, shape: tuple[int, ...], code: int) -> tuple[Any, ...]:
-    return _by_tolist(memoryview(x), shape, code)
+def _by_buffer(x: Any, shape: Shape, code: int, places: Places) -> tuple[Any, ...]:
+    return _by_tolist(memoryview(x), shape, code, places)
 
 
-def _by_interface(x: Any, shape: tuple[int, ...], code: int) -> tuple[Any, ...]:
+def _by_interface(x: Any, shape: Shape, code: int, places: Places) -> tuple[Any, ...]:
+    _is_little(shape, places)
     interface = x.__array_interface__
     kind, nbytes = interface["typestr"][1], int(interface["typestr"][2:])
     own_code = dtypes.code_of_kind(kind)
@@ -102,23 +140,41 @@ def _by_interface(x: Any, shape: tuple[int, ...], code: int) -> tuple[Any, ...]:
     starts = [interface["data"][0] - low]
     for extent, step in zip(shape, strides):
         starts = [start + i * step for start in starts for i in range(extent)]
-    raw = b"".join(memory[start : start + nbytes] for start in starts)
+    raw = b"".join(memory[start : start + nbytes] for start in _some(starts, places))
     numbers = decode(raw, (own_code, 8 * nbytes, 1))
     assert numbers is not None
     return numbers
 
 
-def _by_items(x: Any, shape: tuple[int, ...], code: int) -> tuple[Any, ...]:
-    if math.prod(shape) > MOST_ITEMS:
+def _by_items(x: Any, shape: Shape, code: int, places: Places) -> tuple[Any, ...]:
+    if places is None and math.prod(shape) > MOST_ITEMS:
         raise ValueError(f"more than {MOST_ITEMS} items are not read one by one")
-    return _numbers((x[index] for index in itertools.product(*map(range, shape))), code)
+    indices = (elements.index_at(shape, each) for each in places or range(math.prod(shape)))
+    return _numbers((x[index[0] if len(index) == 1 else index] for index in indices), code)
 
 
-WAYS: dict[str, Callable[[Any, tuple[int, ...], int], tuple[Any, ...]]] = {
-    "tolist()": _by_tolist,
-    "the buffer protocol": _by_buffer,
-    "__array_interface__": _by_interface,
-    "its items": _by_items,
+def _by_conversion(method: str) -> tuple[Callable[[Any], bool], Way]:
+    """Returns how NumPy's array is read to which a method converts."""
+
+    def way(x: Any, shape: Shape, code: int, places: Places) -> tuple[Any, ...]:
+        if math.prod(shape) > MOST_CONVERTED:
+            raise ValueError(f"more than {MOST_CONVERTED} elements are not converted")
+        array = getattr(x, method)()
+        if tuple(array.shape) != shape:
+            raise ValueError(f"it has the shape {tuple(array.shape)}")
+        return _by_items(array, shape, code, range(math.prod(shape)) if places is None else places)
+
+    return lambda x: hasattr(type(x), method), way
+
+
+# Whether an array has a way, and the way.
+WAYS: dict[str, tuple[Callable[[Any], bool], Way]] = {
+    "tolist()": (lambda x: callable(getattr(x, "tolist", None)), _by_tolist),
+    "the buffer protocol": (buffers.offered, _by_buffer),
+    "__array_interface__": (lambda x: hasattr(x, "__array_interface__"), _by_interface),
+    "its items": (lambda x: hasattr(type(x), "__getitem__"), _by_items),
+    "__array__()": _by_conversion("__array__"),
+    "numpy()": _by_conversion("numpy"),
 }
 CONVERSIONS: dict[int, Callable[[Any], Any]] = {
     dtypes.INT: int,
@@ -135,6 +191,10 @@ def _numbers(values: Iterable[Any], code: int) -> tuple[Any, ...]:
 def _number(value: Any, code: int) -> Any:
     if isinstance(value, (bool, int, float, complex)):
         return value
+    if value is None:
+        raise Masked
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"an element is {value!r:.20}")
     return CONVERSIONS.get(code, float)(value)
 
 
@@ -228,25 +288,3 @@ def _bounds_in(interface: dict[str, Any]) -> tuple[int, int] | None:
     ends = [(extent - 1) * step for extent, step in zip(shape, strides)]
     low = address + sum(end for end in ends if end < 0)
     return low, address + sum(end for end in ends if end > 0) + nbytes
-
-
-# What arrays tell of themselves; each raises where an array has nothing of the kind, or a method.
-READ_ONLY_WAYS: tuple[Callable[[Any], bool], ...] = (
-    lambda x: not operator.index(x.flags.writeable),
-    lambda x: not operator.index(x.flags.writable),
-    lambda x: bool(operator.index(x.readonly)),
-    lambda x: bool(x.__array_interface__["data"][1]),
-)
-
-
-def is_readonly(x: Any) -> bool | None:
-    """Whether an array must not be written; None where it does not tell."""
-    buffer = buffers.buffer_of(x)
-    if buffer is not None:
-        return buffer.readonly
-    for way in READ_ONLY_WAYS:
-        try:
-            return way(x)
-        except Exception:
-            continue
-    return None

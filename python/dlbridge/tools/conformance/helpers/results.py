@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
-import operator
 import re
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +14,7 @@ from ... import abi, dtypes
 from ...buffers import buffer_of
 from ...dtypes import Triple
 from ...elements import flat, row_major, shape_of
+from ...marks import read_only_marks
 from .. import journal
 from ..outcomes import Skip, name_error
 from ..target import Target
@@ -278,19 +278,12 @@ def device_of(x: Any) -> tuple[int, int] | None:
 
 
 def marks(x: Any) -> dict[str, bool]:
-    """Returns whether an array is marked read-only, by each method that has such a mark."""
-    ways: dict[str, Callable[[], bool | None]] = {
-        "flags.writeable": lambda: not operator.index(x.flags.writeable),
-        "the buffer protocol": lambda: memoryview(x).readonly,
-        "__array_interface__": lambda: bool(x.__array_interface__["data"][1]),
-        "__dlpack__": lambda: _marked_export(x),
-    }
-    found = {}
-    for name, way in ways.items():
-        with contextlib.suppress(Exception):
-            mark = way()
-            if mark is not None:
-                found[name] = bool(mark)
+    """Returns whether an array is marked read-only, by each road, its own export included."""
+    found = read_only_marks(x)
+    with contextlib.suppress(Exception):
+        mark = _marked_export(x)
+        if mark is not None:
+            found["__dlpack__"] = mark
     return found
 
 

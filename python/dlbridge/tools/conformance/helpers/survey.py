@@ -10,13 +10,15 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Callable
 
 from ... import abi
+from ...elements import same
+from ...marks import is_read_only, protecting, read_only_marks
 from .. import journal
-from ..outcomes import Skip
+from ..outcomes import Broken, Skip
 from ..target import Target
 from . import device_memory
 from .arrays import DTYPES, Array, arrays
@@ -40,12 +42,12 @@ from .readings import (
     Reading,
     bounds_of,
     dtype_of,
-    is_readonly,
     reading_of,
     shape_of,
     without_dlpack,
 )
 
+Equal = Callable[[Any, Any], bool]
 AGAIN = ", exported again"
 
 
@@ -68,11 +70,16 @@ class Sample:
     bounds: tuple[int, int] | None  # of the memory that the array has
     readonly: bool | None  # whether the array must not be written; None: it is not known
     is_again: bool  # the second export of this array
+    protected_by: str = ""  # the roads that say so, as far as the array tells it itself
     # For an export with copy=True: whether it shares memory with one without, alive meanwhile.
     shares: bool = False
+    uncopied: bytes | None = None  # the elements of that one
     # For a legacy export, which has no flag for it: whether another one, alive meanwhile, is
     # elsewhere. False for arrays that may be written.
     is_silent_copy: bool = False
+    # The numbers, in row-major order, of the elements in `raw` and in readings; None: of all.
+    places: tuple[int, ...] | None = None
+    equal: Equal = same  # of an exported number, and of the array's own
 
     @property
     def is_copy(self) -> bool:
@@ -111,6 +118,11 @@ class Survey:
             why = f": {self.refusals[0]} raised" if self.refusals else ""
             raise Skip(f"the producer returns no capsule that can be read{why}")
         return result
+
+    def every(self) -> tuple[Sample, ...]:
+        """Returns all exports. Raises Skip where there are none without copy=True."""
+        self.exports()
+        return self.samples
 
     def versioned(self) -> list[Sample]:
         """Returns all versioned exports. Raises Skip where there are none."""
@@ -174,7 +186,8 @@ def _export(
         copied = _attempt(number, array, request, refused) if copies else None
         if copied is not None:
             shares = overlap(item.contents, copied.contents)
-            samples.append(_sample(number, array, request, copied, facts, is_again, shares=shares))
+            sample = _sample(number, array, request, copied, facts, is_again, shares=shares)
+            samples.append(replace(sample, uncopied=samples[-1].raw))
         if not copies or not array.readonly or is_again:
             continue
         request = {**kind, "copy": False}
@@ -256,6 +269,7 @@ def _facts(target: Target, array: Array, contents: abi.Contents) -> dict[str, An
         "readings": tuple(readings(array, contents, shape)) if shape is not None else (),
         "bounds": _bounds(target, array, contents) if has_bounds else None,
         "readonly": _must_not_be_written(array, contents),
+        "protected_by": protecting(read_only_marks(x)),
     }
 
 
@@ -300,12 +314,12 @@ def readings(array: Array, contents: abi.Contents, shape: tuple[int, ...]) -> It
 
 
 def _must_not_be_written(array: Array, contents: abi.Contents) -> bool | None:
-    own = is_readonly(array.x)
+    own = is_read_only(array.x)
     if own or not array.readonly:
         return own
     if array.base is None:
         return True if own is None else own
-    if is_readonly(array.base) is False:
+    if is_read_only(array.base) is False:
         return own
     try:  # a view of read-only memory, also where it tells that it may be written; or a copy
         base = best(array.base).contents
@@ -317,12 +331,18 @@ def _must_not_be_written(array: Array, contents: abi.Contents) -> bool | None:
 # Judging samples ---------------------------------------------------------------------------------
 
 
-def judge(samples: list[Sample], check: Callable[[Sample], bool], why: str) -> int:
-    """Calls a check on each sample and returns how many it could judge; it raises Broken itself.
+def judge(samples: Iterable[Sample], rule: Callable[[Sample], str | None], why: str) -> int:
+    """Judges each sample by a function of judgement/, and returns how many it could judge.
 
-    Raises Skip with the reason where it could judge none.
+    Raises Broken for the first that breaks the rule, and Skip with the reason where none can be
+    judged.
     """
-    judged = sum(check(sample) for sample in samples)
+    judged = 0
+    for sample in samples:
+        found = rule(sample)
+        if found:
+            raise Broken(f"{sample}: {found}")
+        judged += found is not None
     if judged == 0:
         raise Skip(why)
     return judged

@@ -9,84 +9,43 @@ from ..helpers.exports import (
     MOST_ELEMENTS,
     call_text,
     content,
-    element_bytes,
     every_request,
     export,
-    reach,
     size,
     steps,
 )
-from ..helpers.readings import Reading, decode, same, shape_of
+from ..helpers.readings import Reading, decode, shape_of
 from ..helpers.survey import Sample, judge, readings, survey
+from ..judgement import memory
 from ..outcomes import Broken, Skip
 from ..registry import probe
 from ..target import Target
 
 
-def _is_in_memory(sample: Sample) -> bool:
-    """Whether there are elements, in memory that can be read."""
-    tensor = sample.contents
-    is_readable = tensor.shape is not None and device_memory.can_read(tensor.device)
-    return is_readable and bool(size(tensor) and element_bytes(tensor))
-
-
 @probe("P-13")
 def within_its_memory(target: Target) -> str:
-    unbounded: set[int] = set()
-
-    def check(sample: Sample) -> bool:
-        tensor = sample.contents
-        if not _is_in_memory(sample):
-            return False
-        if tensor.strides is None and not tensor.strides_is_null:
-            raise Broken(f"{sample}: strides is a pointer that is not readable")
-        low, high = reach(tensor)
-        layout = f"shape {tensor.shape} and strides {steps(tensor)}"
-        if not sample.is_readable:
-            raise Broken(f"{sample}: {layout} span {high - low} bytes from {low:#x}, which are not "
-                         "readable")  # fmt: skip
-        if sample.bounds is None:
-            unbounded.add(sample.array)
-            return False
-        begin, end = sample.bounds
-        is_elsewhere = high <= begin or end <= low  # a copy: P-38 compares its elements
-        if not is_elsewhere and (low < begin or high > end):
-            raise Broken(f"{sample}: {layout} span {high - low} bytes from {low:#x}; the array has "
-                         f"{end - begin} bytes from {begin:#x}")  # fmt: skip
-        return not is_elsewhere
-
+    exports = survey(target).exports()
     judged = judge(
-        survey(target).exports(),
-        check,
+        exports,
+        memory.bounds,
         "the bounds of the array's memory are not known: it has neither a buffer nor an array "
         "interface; P-38 compares the elements",
     )
+    unbounded = {each.array for each in exports if memory.is_in_memory(each) and not each.bounds}
     rest = f"; of {len(unbounded)} arrays the bounds are not known" if unbounded else ""
     return f"{judged} exports compared{rest}"
 
 
 @probe("P-38")
 def elements_of_the_array(target: Target) -> str:
-    ways: dict[str, None] = {}
-
-    def check(sample: Sample) -> bool:
-        tensor = sample.contents
-        if _is_in_memory(sample) and tensor.first == 0:
-            raise Broken(f"{sample}: data is NULL, and shape {tensor.shape} has {size(tensor)} "
-                         "elements")  # fmt: skip
-        for reading in _differing(sample):
-            numbers = numbers_in(sample) or ()
-            raise Broken(_difference(str(sample), numbers, reading.numbers, reading.way))
-        ways.update(dict.fromkeys(reading.way for reading in _comparable(sample)))
-        return bool(_comparable(sample))
-
     exports = survey(target).exports()
     judged = judge(
         exports,
-        check,
+        memory.elements,
         "the elements are not readable, or there is nothing to compare them with: the array has "
         "neither tolist(), nor a buffer, nor __array_interface__, nor items",
     )
+    ways = dict.fromkeys(each.way for sample in exports for each in memory.comparable(sample))
     return f"{judged} of {len(exports)} exports compared with {', '.join(ways)}"
 
 
@@ -147,37 +106,11 @@ def _are_its_elements(array: Array) -> bool:
             if len(reading.numbers) != len(numbers or ()):
                 continue  # P-11 judges the shape
             right = raw, tensor.dtype
-            if not same(reading.numbers, numbers or ()):
-                raise Broken(_difference(what, numbers or (), reading.numbers, reading.way))
+            found = memory.difference(numbers or (), reading, tensor.shape or ())
+            if found is not None:
+                raise Broken(f"{what}: {found}")
     return right is not None
 
 
 def _first_bytes(raw: bytes) -> str:
     return raw[:16].hex(" ") + (" ..." if len(raw) > 16 else "")
-
-
-def numbers_in(sample: Sample) -> tuple[object, ...] | None:
-    """Returns the exported numbers; None where they cannot be read."""
-    return None if sample.raw is None else decode(sample.raw, sample.contents.dtype)
-
-
-def _comparable(sample: Sample) -> list:  # type: ignore[type-arg]
-    numbers = numbers_in(sample)
-    if numbers is None:
-        return []
-    return [reading for reading in sample.readings if len(reading.numbers) == len(numbers)]
-
-
-def _differing(sample: Sample) -> list:  # type: ignore[type-arg]
-    numbers = numbers_in(sample) or ()
-    return [each for each in _comparable(sample) if not same(each.numbers, numbers)]
-
-
-def _difference(
-    what: str, numbers: tuple[object, ...], expected: tuple[object, ...], way: str
-) -> str:
-    at = next(i for i, pair in enumerate(zip(expected, numbers)) if not same(pair[:1], pair[1:]))
-    return (
-        f"{what}: element {at} in row-major order is {numbers[at]!r}; it is {expected[at]!r} "
-        f"by {way}"
-    )

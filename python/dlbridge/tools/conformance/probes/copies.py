@@ -7,14 +7,8 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from ... import abi, devices
-from ..helpers.arrays import (
-    Array,
-    Change,
-    another_element,
-    arrays,
-    view_of,
-)
+from ... import abi
+from ..helpers.arrays import Array, Change, another_element, arrays, view_of
 from ..helpers.exports import (
     NEWEST,
     Export,
@@ -29,16 +23,15 @@ from ..helpers.exports import (
     make,
     needs_keyword,
     overlap,
-    reach,
     requests_of_kinds,
     size,
 )
-from ..helpers.readings import bounds_of, same
-from ..helpers.survey import Refusal, Sample, judge, survey
+from ..helpers.readings import bounds_of
+from ..helpers.survey import Refusal, judge, survey
+from ..judgement import copies, memory
 from ..outcomes import Broken, Skip, name_error
 from ..registry import probe
 from ..target import Target
-from .contents import numbers_in
 
 OPAQUE = "the data is a handle and no address"
 LARGE = (128, 512)  # more elements than the blocks and buffers in which libraries copy
@@ -56,11 +49,6 @@ def attempt_twice(x: Any, **keywords: Any) -> tuple[Export, Export] | None:
     """Exports twice, so that both tensors exist together; None for a refusal."""
     one, other = attempt(x, **keywords), attempt(x, **keywords)
     return None if one is None or other is None else (one, other)
-
-
-def are_copies(one: Export, other: Export) -> bool:
-    """Whether two exports of one request, which exist together, are at different addresses."""
-    return one.contents.first != other.contents.first
 
 
 def different_arrays(target: Target) -> Iterator[Array]:
@@ -103,12 +91,9 @@ def _is_not_copied(array: Array, kind: Keywords) -> bool:
         if attempt(array.x, **kind) is None:
             return False  # it does not export this array at all
         raise Broken(f"{what} raised {name_error(error)}, and no BufferError") from None
-    if one.contents.flags & abi.IS_COPIED:
-        raise Broken(f"{what} returned a capsule that is marked IS_COPIED")
-    if are_copies(one, other):
-        raise Broken(f"{what} returned memory at {one.contents.first:#x}, and then at "
-                     f"{other.contents.first:#x}: copies")  # fmt: skip
-    is_in_place(array, one, call_text(keywords))
+    found = copies.uncopied(one.contents, other.contents, bounds_of(array.x))
+    if found:
+        raise Broken(f"{what}: {found}")
     defaults = attempt_twice(array.x, **kind)
     if defaults is None or defaults[0].contents.flags & abi.IS_COPIED:
         return True
@@ -121,22 +106,23 @@ def _is_not_copied(array: Array, kind: Keywords) -> bool:
     return True
 
 
+def are_copies(one: Export, other: Export) -> bool:
+    return copies.are_copies(one.contents, other.contents)
+
+
 def bounds_if_outside(array: Array, item: Export) -> tuple[int, int] | None:
     """Returns the bounds of the array's own memory, where the export is outside of them.
 
     None where it is inside, and where the array does not tell its bounds.
     """
-    bounds = bounds_of(array.x)
-    low, high = reach(item.contents)
-    return bounds if bounds and (high <= bounds[0] or bounds[1] <= low) else None
+    return memory.bounds_if_outside(item.contents, bounds_of(array.x))
 
 
 def is_in_place(array: Array, item: Export, what: str) -> None:
     """Checks that an export is in the array's own memory, where the array tells its bounds."""
     bounds = bounds_if_outside(array, item)
     if bounds is not None:
-        raise Broken(f"{array.what}, {what}: a copy at {reach(item.contents)[0]:#x}; the array has "
-                     f"{bounds[1] - bounds[0]} bytes from {bounds[0]:#x}")  # fmt: skip
+        raise Broken(f"{array.what}, {what}: {copies.elsewhere(item.contents, bounds)}")
 
 
 def misses_writes(target: Target, keywords: Keywords) -> str | None:
@@ -219,36 +205,8 @@ def no_copy_by_default(target: Target) -> None:
 
 @probe("P-24")
 def a_copy_is_one(target: Target) -> None:
-    of_arrays = {
-        (each.array, each.is_again, each.contents.name): each
-        for each in survey(target).samples
-        if not each.is_copy and not each.is_to_device
-    }
-
-    def check(sample: Sample) -> bool:
-        if sample.shares:
-            raise Broken(f"{sample} returned the array's own memory, at "
-                         f"{sample.contents.first:#x}")  # fmt: skip
-        if sample.raw is None:
-            on_host = sample.contents.device[0] in devices.HOST_ACCESSIBLE
-            if size(sample.contents) and on_host and not sample.is_readable:
-                raise Broken(f"{sample} returned memory that is not readable")
-            return False
-        numbers = numbers_in(sample)
-        for reading in sample.readings if numbers is not None else ():
-            if not same(numbers or (), reading.numbers):
-                raise Broken(f"{sample}: the copy holds {_some(numbers)}, and the array "
-                             f"{_some(reading.numbers)} by {reading.way}")  # fmt: skip
-        own = of_arrays.get((sample.array, sample.is_again, sample.contents.name))
-        if own is not None and own.raw is not None and own.raw != sample.raw:
-            raise Broken(f"{sample} returned a copy with other bytes than the array")
-        return True
-
-    judge(survey(target).copies(), check, "no copy is in memory that the host can read")
-
-
-def _some(numbers: Any) -> str:
-    return ", ".join(map(repr, numbers[:4])) + (", ..." if len(numbers) > 4 else "")
+    why = "no copy is in memory that the host can read"
+    judge(survey(target).copies(), copies.apart, why)
 
 
 @probe("P-24", twice=True, extra=True)
@@ -355,17 +313,17 @@ def copies_are_apart(target: Target) -> None:
     for array in different_arrays(target):
         own = attempt(array.x) or attempt(array.x, max_version=NEWEST)
         requests = [{**kind, "copy": True} for kind in requests_of_kinds(array.x)]
-        copies = [
+        exported = [
             (request, item)
             for request in (*requests, *requests)
             if (item := attempt(array.x, **request)) is not None
             and (own is None or not overlap(own.contents, item.contents))  # P-24 reports those
         ]
-        for i, (request, item) in enumerate(copies):
-            for _, other in copies[:i]:
+        for i, (request, item) in enumerate(exported):
+            for _, other in exported[:i]:
                 examined += 1
-                if overlap(item.contents, other.contents):
-                    raise Broken(f"{array.what}, {call_text(request)}: two copies, both in use, "
-                                 f"share memory at {item.contents.first:#x}")  # fmt: skip
+                found = copies.share(item.contents, other.contents)
+                if found:
+                    raise Broken(f"{array.what}, {call_text(request)}: {found}")
     if not examined:
         raise Skip("no copy is exported that is one")

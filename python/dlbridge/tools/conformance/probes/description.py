@@ -3,73 +3,45 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from ... import abi, devices, dtypes
-from ..helpers.arrays import BELOW_A_BYTE, DTYPES
+from ... import abi, dtypes
+from ..helpers.arrays import BELOW_A_BYTE
 from ..helpers.exports import (
     best,
     call_text,
-    element_bytes,
     every_kind,
     has_dlpack,
     make,
     request,
     requests_of_kinds,
-    size,
 )
-from ..helpers.survey import Sample, judge, survey
+from ..helpers.survey import judge, survey
+from ..judgement import fields
 from ..outcomes import Broken, Skip, name_error
 from ..registry import probe
 from ..target import Target
 
-WITH_INDEX_0 = frozenset({devices.CPU, *devices.PINNED, devices.CUDA_MANAGED})
+NOTHING = "there are no exports"
 
 # Devices -----------------------------------------------------------------------------------------
 
 
-def _are_on_host(*types: int) -> bool:
-    return devices.HOST_ACCESSIBLE.issuperset(types)
-
-
 @probe("P-10")
 def one_device(target: Target) -> None:
-    def check(sample: Sample) -> bool:
-        actual, reported = sample.contents.device, sample.device
-        if reported is None:
-            return False
-        if actual != reported and not _are_on_host(actual[0], reported[0]):
-            raise Broken(f"{sample}: __dlpack_device__() is {reported}; the capsule has {actual}")
-        return True
-
-    judge(survey(target).exports(), check, "__dlpack_device__ returns no pair of integers")
+    why = "__dlpack_device__ returns no pair of integers"
+    judge(survey(target).exports(), fields.device, why)
 
 
 @probe("P-37")
 def one_device_type(target: Target) -> None:
-    def check(sample: Sample) -> bool:
-        actual, reported = sample.contents.device, sample.device
-        if reported is None or not _are_on_host(actual[0], reported[0]):
-            return False
-        if actual[0] != reported[0]:
-            raise Broken(f"{sample}: __dlpack_device__() is {reported}; the capsule has {actual}")
-        return True
-
     why = "no array is in memory of the host, by its capsule and by __dlpack_device__()"
-    judge(survey(target).exports(), check, why)
+    judge(survey(target).exports(), fields.device_type, why)
 
 
 @probe("P-33")
 def index_of_the_host(target: Target) -> None:
-    def check(sample: Sample) -> bool:
-        places = {"the capsule": sample.contents.device, "__dlpack_device__()": sample.device}
-        for where, device in places.items():
-            if device is not None and device[0] in WITH_INDEX_0 and device[1] != 0:
-                raise Broken(f"{sample}: {where} has {device}")
-        return sample.contents.device[0] in WITH_INDEX_0
-
-    judge(list(survey(target).samples), check, "no array is in memory of the host")
+    judge(survey(target).samples, fields.device_index, "no array is in memory of the host")
 
 
 # Shapes and strides ------------------------------------------------------------------------------
@@ -77,60 +49,19 @@ def index_of_the_host(target: Target) -> None:
 
 @probe("P-11")
 def shapes(target: Target) -> None:
-    def check(sample: Sample) -> bool:
-        tensor = sample.contents
-        if not 0 <= tensor.ndim <= abi.MAX_NDIM:
-            raise Broken(f"{sample}: ndim is {tensor.ndim}")
-        if tensor.shape is None:
-            what = "NULL" if tensor.shape_is_null else "a pointer that is not readable"
-            raise Broken(f"{sample}: ndim is {tensor.ndim}, and shape is {what}")
-        if any(extent < 0 for extent in tensor.shape):
-            raise Broken(f"{sample}: the shape is {tensor.shape}")
-        is_one_element = size(tensor) == 1  # of any rank: P-20 judges arrays without dimensions
-        if sample.shape not in (None, tensor.shape) and not is_one_element:
-            raise Broken(f"{sample}: the array has shape {sample.shape}, and its capsule "
-                         f"{tensor.shape}")  # fmt: skip
-        return True
-
-    every = survey(target)
-    every.exports()
-    judge(list(every.samples), check, "there are no exports")
+    judge(survey(target).every(), fields.shape, NOTHING)
 
 
 @probe("P-12")
 def strides_are_there(target: Target) -> None:
-    def check(sample: Sample) -> bool:
-        tensor = sample.contents
-        if tensor.version is None or tensor.version < (1, 2) or tensor.ndim <= 0:
-            return False
-        if tensor.strides_is_null:
-            raise Broken(f"{sample}: strides is NULL in a capsule of version "
-                         f"{_dotted(tensor.version)}")  # fmt: skip
-        return True
-
     why = "no capsule has version 1.2 or newer, from which on strides must not be NULL"
-    judge(survey(target).versioned(), check, why)
+    judge(survey(target).versioned(), fields.strides, why)
 
 
 @probe("P-15")
 def idle_strides(target: Target) -> None:
-    def check(sample: Sample) -> bool:
-        tensor = sample.contents
-        if tensor.strides is None or tensor.shape is None or sample.what.startswith("x"):
-            return False  # a view has the strides of its base
-        most = 1
-        for extent in tensor.shape:
-            most *= max(1, extent)
-        idle = [
-            step
-            for extent, step in zip(tensor.shape, tensor.strides)
-            if extent == 1 or size(tensor) == 0
-        ]
-        if not all(0 <= step <= most for step in idle):
-            raise Broken(f"{sample}: shape {tensor.shape} has strides {tensor.strides}")
-        return bool(idle)
-
-    judge(survey(target).exports(), check, "no array with an extent of 1 or 0 has strides")
+    why = "no array with an extent of 1 or 0 has strides"
+    judge(survey(target).exports(), fields.idle_strides, why)
 
 
 # Alignment ---------------------------------------------------------------------------------------
@@ -138,17 +69,7 @@ def idle_strides(target: Target) -> None:
 
 @probe("P-14")
 def aligned_elements(target: Target) -> None:
-    def check(sample: Sample) -> bool:
-        tensor = sample.contents
-        own = element_bytes(tensor) // (2 if tensor.dtype[0] == dtypes.COMPLEX else 1)
-        if tensor.device[0] not in devices.ADDRESSES or not size(tensor) or own == 0:
-            return False
-        if tensor.first % own:
-            raise Broken(f"{sample}: the first element is at {tensor.first:#x}, which is no "
-                         f"multiple of {own} bytes")  # fmt: skip
-        return True
-
-    judge(survey(target).exports(), check, "no array has addresses")
+    judge(survey(target).exports(), fields.alignment, "no array has addresses")
 
 
 @probe("P-21")
@@ -165,92 +86,27 @@ def alignment(target: Target) -> str:
 
 @probe("P-16")
 def dtypes_of_arrays(target: Target) -> str:
-    names: dict[str, None] = {}
-
-    def check(sample: Sample) -> bool:
-        tensor = sample.contents
-        reason = _illegal(tensor)
-        if reason is not None:
-            raise Broken(f"{sample}: the dtype is {tensor.dtype}: {reason}")
-        names[dtypes.name(tensor.dtype)] = None
-        name = sample.dtype
-        if name is None or name == "bool" or _is_another(sample.own_dtype, name):
-            return True
-        if tensor.dtype != DTYPES[name]:
-            raise Broken(
-                f"{sample}: the dtype is {tensor.dtype}",
-                expected=f"{name} is {DTYPES[name]}: code, bits, lanes.",
-            )
-        return True
-
-    every = survey(target)
-    every.exports()
-    judge(list(every.samples), check, "there are no exports")
+    every = survey(target).every()
+    judge(every, fields.dtype, NOTHING)
+    names = dict.fromkeys(dtypes.name(sample.contents.dtype) for sample in every)
     return f"exported: {', '.join(names)}"
-
-
-def _illegal(tensor: abi.Contents) -> str | None:
-    """Returns what is wrong with a dtype, None for a valid one."""
-    code, bits, lanes = tensor.dtype
-    if lanes < 1:
-        return "lanes must be at least 1"
-    if bits < 1:
-        return "bits must be above 0"
-    if code not in dtypes.CODES or code in dtypes.SUBBYTE_FLOATS:
-        return None  # P-53 and P-55 judge them
-    widths = dtypes.CODES[code].widths
-    if code == dtypes.UINT and bits == 1:
-        return None  # a bool; P-17 reports it
-    return None if widths is None or bits in widths else f"code {code} has no width of {bits} bits"
-
-
-def _is_another(own: str | None, name: str) -> bool:
-    """Whether the array reports another dtype than the requested one.
-
-    JAX narrows to 32 bits, and Paddle's uint16 is a bfloat16: neither is an error of the export.
-    """
-    return own is not None and name not in re.split(r"\W+", own)
 
 
 @probe("P-53")
 def bits_of_small_floats(target: Target) -> None:
-    def check(sample: Sample) -> bool:
-        code, bits, _ = sample.contents.dtype
-        if code not in dtypes.SUBBYTE_FLOATS:
-            return False
-        if bits not in (dtypes.CODES[code].widths or ()):
-            name = dtypes.CODES[code].name
-            raise Broken(f"{sample}: the dtype is {sample.contents.dtype}: {name} of {bits} bits")
-        return True
-
-    judge(list(survey(target).samples), check, "no array has floats of 4 or 6 bits")
+    why = "no array has floats of 4 or 6 bits"
+    judge(survey(target).samples, fields.bits_of_small_float, why)
 
 
 @probe("P-55")
 def codes_of_the_enumeration(target: Target) -> None:
-    def check(sample: Sample) -> bool:
-        tensor = sample.contents
-        is_newer = tensor.version is not None and tensor.version > (1, 3)
-        if tensor.dtype[0] not in dtypes.CODES and not is_newer:
-            raise Broken(f"{sample}: the dtype is {tensor.dtype}: DLDataTypeCode has no "
-                         f"code {tensor.dtype[0]}")  # fmt: skip
-        return True
-
-    every = survey(target)
-    every.exports()
-    judge(list(every.samples), check, "there are no exports")
+    judge(survey(target).every(), fields.type_code, NOTHING)
 
 
 @probe("P-17")
 def booleans(target: Target) -> None:
-    def check(sample: Sample) -> bool:
-        if sample.dtype != "bool" or _is_another(sample.own_dtype, "bool"):
-            return False
-        if sample.contents.dtype != (dtypes.BOOL, 8, 1):
-            raise Broken(f"{sample}: bool is {sample.contents.dtype}")
-        return True
-
-    judge(survey(target).exports(), check, "the factory creates no array of dtype 'bool'")
+    why = "the factory creates no array of dtype 'bool'"
+    judge(survey(target).exports(), fields.boolean, why)
 
 
 @probe("P-18", twice=True)
@@ -267,7 +123,7 @@ def below_a_byte(target: Target) -> str:
         padded = bool(tensor.flags & abi.SUBBYTE_PADDED)
         whole = tensor.dtype[1] * tensor.dtype[2] % 8 == 0
         if padded and tensor.version is not None and tensor.version < (1, 1):
-            raise Broken(f"{name} is marked as padded in version {_dotted(tensor.version)}")
+            raise Broken(f"{name} is marked as padded in version {fields.dotted(tensor.version)}")
         how = "whole bytes" if whole else "padded" if padded else "packed"
         notes.append(f"{name} is {tensor.dtype}, {how}")
     if not notes:
@@ -327,18 +183,5 @@ def no_dimensions(target: Target) -> None:
 
 @probe("P-41")
 def no_data_without_elements(target: Target) -> None:
-    def check(sample: Sample) -> bool:
-        tensor = sample.contents
-        if tensor.shape is None or size(tensor):
-            return False
-        if tensor.data:
-            raise Broken(f"{sample}: shape {tensor.shape} has data {tensor.data:#x}")
-        return True
-
-    every = survey(target)
-    every.exports()
-    judge(list(every.samples), check, "no array of size 0 is exported")
-
-
-def _dotted(version: tuple[int, int]) -> str:
-    return f"{version[0]}.{version[1]}"
+    why = "no array of size 0 is exported"
+    judge(survey(target).every(), fields.data_without_elements, why)

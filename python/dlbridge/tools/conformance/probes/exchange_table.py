@@ -10,9 +10,10 @@ from typing import Any
 from ... import abi, devices
 from ..helpers.arrays import view_of
 from ..helpers.consumption import short, summed_up, wait_until
-from ..helpers.exports import best, content, make, steps
+from ..helpers.exports import best, content, make
 from ..helpers.producers import VERSION, Producer
 from ..helpers.results import values_in
+from ..judgement import protocols
 from ..outcomes import Broken, Skip, name_error
 from ..registry import probe
 from ..target import Target
@@ -59,42 +60,8 @@ def slots_are_filled(target: Target) -> str:
 # S-17: exports -----------------------------------------------------------------------------------
 
 
-def described(contents: abi.Contents) -> dict[str, Any]:
-    """Returns what two descriptions of one array must have in common.
-
-    The strides of extents of 1 mean nothing, and neither does the address of an empty array.
-    """
-    shape = contents.shape or ()
-    if 0 in shape:
-        return {"shape": shape, "dtype": contents.dtype, "device": contents.device}
-    return {
-        "address": contents.first,
-        "shape": shape,
-        "strides": tuple(step for n, step in zip(shape, steps(contents)) if n > 1),
-        "dtype": contents.dtype,
-        "device": contents.device,
-    }
-
-
-def difference(one: abi.Contents, other: abi.Contents) -> str | None:
-    """Returns how two descriptions of one array differ, None when they agree."""
-    first, second = described(one), described(other)
-    return next(
-        (f"{name} is {first[name]} and {second.get(name)}"
-         for name in first if first[name] != second.get(name)),
-        None,
-    )  # fmt: skip
-
-
-def other_elements(one: abi.Contents, other: abi.Contents) -> str | None:
-    """Returns how two exports of one array differ, of which each may be a copy."""
-    first, second = content(one), content(other)
-    if first is None or second is None:
-        return difference(one, other)
-    for name in ("shape", "dtype", "device"):
-        if getattr(one, name) != getattr(other, name):
-            return f"{name} is {getattr(one, name)} and {getattr(other, name)}"
-    return None if first == second else "elements are others"
+def _other_elements(one: abi.Contents, other: abi.Contents) -> str | None:
+    return protocols.other_elements(one, other, content(one), content(other))
 
 
 ARRAYS: tuple[dict[str, Any], ...] = (
@@ -151,7 +118,7 @@ def exports_agree_with_the_method(target: Target) -> str:
             continue
         tensor = abi.OwnedTensor(abi.read_struct(out.value, abi.VERSIONED))
         try:
-            how = other_elements(tensor.contents, by_method.contents)
+            how = _other_elements(tensor.contents, by_method.contents)
         finally:
             tensor.free()
         count += 1
@@ -185,7 +152,7 @@ def views_agree_with_the_method(target: Target) -> str:
             wrong.append(f"{name}: the table returned {status} without exception")
             continue
         viewed = abi.read_struct(ctypes.addressof(managed), abi.VERSIONED)
-        how = other_elements(viewed, by_method.contents)
+        how = _other_elements(viewed, by_method.contents)
         count += 1
         if how is not None:
             wrong.append(f"{name}: by the table's view and by __dlpack__ the {how}")

@@ -18,11 +18,10 @@ from ..helpers.exports import (
     make,
     needs_keyword,
     overlap,
-    reach,
-    size,
     versioned,
 )
-from ..helpers.survey import Sample, judge, survey
+from ..helpers.survey import judge, survey
+from ..judgement import copies
 from ..outcomes import Broken, Skip
 from ..registry import probe
 from ..target import Target
@@ -37,16 +36,8 @@ from .copies import (
 
 @probe("P-39")
 def copies_are_marked(target: Target) -> None:
-    def check(sample: Sample) -> bool:
-        if not sample.is_copy or sample.shares:
-            return False
-        if not sample.contents.flags & abi.IS_COPIED:
-            raise Broken(f"{sample}: the flags of the copy are {sample.contents.flags}")
-        return True
-
-    every = survey(target)
-    every.copies()
-    judge(every.versioned(), check, "no copy is exported in a versioned capsule")
+    why = "no copy is exported in a versioned capsule"
+    judge(survey(target).copies(), copies.marked, why)
 
 
 @probe("P-39", twice=True, extra=True)
@@ -105,41 +96,27 @@ def a_silent_copy_misses_writes(target: Target) -> None:
 
 @probe("P-40")
 def only_copies_are_marked(target: Target) -> None:
-    def check(sample: Sample) -> bool:
-        tensor = sample.contents
-        if not tensor.flags & abi.IS_COPIED or not size(tensor) or not has_address(tensor):
-            return False
-        if sample.shares:
-            raise Broken(f"{sample} is marked IS_COPIED, and shares the memory of another export")
-        if sample.bounds is not None:
-            low, high = reach(tensor)
-            if low < sample.bounds[1] and sample.bounds[0] < high:
-                raise Broken(f"{sample} is marked IS_COPIED, and is at {tensor.first:#x} in the "
-                             "array's own memory")  # fmt: skip
-        return True
-
-    every = survey(target)
-    marked = [each for each in every.versioned() if each.contents.flags & abi.IS_COPIED]
-    if marked:
-        judge(every.versioned(), check, OPAQUE)
+    every = survey(target).versioned()
+    if any(each.contents.flags & abi.IS_COPIED for each in every):
+        judge(every, copies.only_copies_marked, OPAQUE)
 
 
 @probe("P-40", extra=True)
 def marked_exports_are_apart(target: Target) -> None:
     examined = 0
     for array in different_arrays(target):
-        copies = accepts_keyword(array.x, "copy")
+        can_copy = accepts_keyword(array.x, "copy")
         kinds = [kind for kind in every_request(array.x) if "max_version" in kind]
         for kind, keywords in itertools.product(kinds, ({}, {"copy": False}, {"copy": True})):
             request = {**kind, **keywords}
-            if keywords and not copies:
+            if keywords and not can_copy:
                 continue
             one, other = attempt(array.x, **request), attempt(array.x, max_version=NEWEST)
             if one is None or other is None or one.contents.version is None:
                 continue
             examined += 1
-            if one.contents.flags & abi.IS_COPIED and overlap(one.contents, other.contents):
-                raise Broken(f"{array.what}, {call_text(request)} is marked IS_COPIED, and shares "
-                             "the memory of another export")  # fmt: skip
+            found = copies.marked_and_shared(one.contents, other.contents)
+            if found:
+                raise Broken(f"{array.what}, {call_text(request)}: {found}")
     if not examined:
         raise Skip("the producer returns no versioned capsule with an address")

@@ -13,19 +13,17 @@ from ..helpers.exports import (
     Export,
     best,
     compact_strides,
+    content,
     element_bytes,
     every_kind,
     make,
     steps,
 )
+from ..judgement import fields, protocols
 from ..outcomes import Broken, Skip
 from ..registry import probe
 from ..target import Target
-from .exchange_table import (
-    arrays,
-    difference,
-    other_elements,
-)
+from .exchange_table import arrays
 
 # S-04: the buffer protocol and the array interfaces ----------------------------------------------
 
@@ -115,8 +113,9 @@ def padding_is_said_of_small_dtypes_only(target: Target) -> str:
         except (Skip, BufferError):
             continue
         count += contents.version is not None
-        if contents.flags & abi.SUBBYTE_PADDED and contents.dtype[1] * contents.dtype[2] % 8 == 0:
-            raise Broken(f"{title}: SUBBYTE_PADDED is set on {contents.dtype}")
+        found = fields.padding(contents)
+        if found:
+            raise Broken(f"{title}: {found}")
     if not count:
         raise Skip("it exports no versioned capsules, and legacy ones have no flags")
     return f"{count} arrays"
@@ -138,8 +137,11 @@ def both_struct_kinds_describe_one_array(target: Target) -> str:
             continue
         if len(exports) == 2:
             count += 1
-            compare = other_elements if _are_copies(exports, again) else difference
-            how = compare(*(each.contents for each in exports))
+            one, other = (each.contents for each in exports)
+            if _are_copies(exports, again):
+                how = protocols.other_elements(one, other, content(one), content(other))
+            else:
+                how = protocols.difference(one, other)
             if how is not None:
                 wrong.append(f"{title}: by the legacy and by the versioned capsule the {how}")
     if wrong:

@@ -30,6 +30,7 @@ from ..helpers.exports import (
 from ..helpers.memory import growth, how_often, settle, shortest, too_slow
 from ..helpers.readings import shape_of
 from ..helpers.references import CERTAINLY, FEWEST_CERTAINLY, LONG, left
+from ..judgement import memory
 from ..outcomes import Broken, Skip
 from ..registry import probe
 from ..target import Target
@@ -108,19 +109,10 @@ def outlives_its_source(target: Target) -> str:
 
 
 def _is_unchanged(each: Held) -> None:
-    old = each.tensor.contents
     now, elements = each.now()
-    after = f"{each.what}: after the array was freed"
-    if now is None:
-        raise Broken(f"{after} the struct is no longer readable")
-    for field in ("shape", "strides"):
-        if getattr(now, field) != getattr(old, field):
-            raise Broken(f"{after} the {field} {getattr(old, field)} became {getattr(now, field)}")
-    if now != old:
-        raise Broken(f"{after} the struct holds other fields")
-    if elements != each.elements:
-        what = "holds other bytes" if elements is not None else "is no longer readable"
-        raise Broken(f"{after} its memory {what}")
+    found = memory.outlives(each.tensor.contents, now, each.elements, elements)
+    if found:
+        raise Broken(f"{each.what}: {found}")
 
 
 def _churn(target: Target, sizes: set[int]) -> None:

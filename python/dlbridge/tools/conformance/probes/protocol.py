@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import enum
 from typing import Any
 
 from ... import abi, devices
@@ -25,6 +24,7 @@ from ..helpers.exports import (
     requests_of_kinds,
     without_excluded,
 )
+from ..judgement import calls
 from ..outcomes import Broken, Skip, library_code, name_error
 from ..registry import probe
 from ..target import Target
@@ -58,23 +58,10 @@ def a_type_and_an_index(target: Target) -> str | None:
         raise Skip(f"__dlpack_device__() raised {name_error(error)}") from None
     except Exception as error:
         raise Broken(f"__dlpack_device__() raised {name_error(error)}") from None
-    what = f"__dlpack_device__() returned {result!r}"
-    if not isinstance(result, tuple):
-        raise Broken(f"{what}: a {type(result).__name__} and no tuple")
-    if len(result) != 2:
-        raise Broken(f"{what}: {len(result)} elements and not 2")
-    type_, index = result
-    number = type_.value if isinstance(type_, enum.Enum) else type_
-    if not hasattr(type(number), "__index__"):
-        raise Broken(f"{what}: the device type is of type {type(type_).__name__}; expected an int "
-                     "or an Enum of ints")  # fmt: skip
-    if not hasattr(type(index), "__index__"):
-        raise Broken(f"{what}: the index is of type {type(index).__name__}; expected an int")
+    found = calls.device_pair(result)
+    if found:
+        raise Broken(found)
     pair = device_of(x)
-    if pair[0] <= 0:
-        raise Broken(f"{what}: {pair[0]} is no DLDeviceType, which are positive")
-    if pair[1] < 0:
-        raise Broken(f"{what}: the index is negative")
     if not devices.is_known(pair):
         return f"device type {pair[0]} is not in dlbridge's table: it may be newer"
     return None
@@ -142,30 +129,12 @@ def names_of_capsules(target: Target) -> None:
         name = abi.name_of(result)
         if name not in abi.STRUCTS:
             raise Broken(f"{call_text(keywords)} returned a capsule named {name!r}")
-        reason = _other_struct(abi.pointer_of(result), name)
-        if reason is not None:
+        found = calls.other_struct(abi.pointer_of(result), name)
+        if found:
             abi.rename(result, abi.USED[name])  # its destructor would read the wrong struct
-            raise Broken(f"{call_text(keywords)} returned a capsule named {name!r}, {reason}")
+            raise Broken(f"{call_text(keywords)}: {found}")
     if not examined:
         raise Skip(NO_CAPSULE)
-
-
-def _other_struct(address: int, name: str) -> str | None:
-    """Says that a capsule holds the struct of the other name, as far as that is certain."""
-    other = abi.VERSIONED if name == abi.LEGACY else abi.LEGACY
-    if not _is_plausible(address, name) and _is_plausible(address, other):
-        return f"which holds the struct of {other!r}"
-    return None
-
-
-def _is_plausible(address: int, name: str) -> bool:
-    """Whether the memory at an address may be a tensor in the struct of a name."""
-    try:
-        contents = abi.read_struct(address, name)
-    except abi.Unreadable:
-        return False
-    is_shaped = contents.shape is not None and all(extent >= 0 for extent in contents.shape)
-    return is_shaped and devices.is_known(contents.device)
 
 
 # Keywords ----------------------------------------------------------------------------------------
@@ -190,7 +159,7 @@ def keywords_of_2023(target: Target) -> None:
 def defaults_change_nothing(target: Target) -> None:
     x = make(target)
     obtain(x)
-    names = [name for name in (*KEYWORDS, "stream") if accepts_keyword(x, name)]
+    names = [name for name in calls.DEFAULTS if accepts_keyword(x, name)]
     if not names:
         raise Skip("__dlpack__ has no keywords")
     for kind in requests_of_kinds(x):
@@ -206,14 +175,12 @@ def _are_alike(x: Any, keywords: Keywords, other_keywords: Keywords) -> None:
         other = export(x, **other_keywords)
     except Exception as error:
         raise Broken(f"{other_call} raised {name_error(error)}, and {call} does not") from None
-    fields = ["name", "version", "flags", "device", "dtype", "shape", "strides"]
-    if items[0].contents.first == items[1].contents.first:  # exports are no copies
-        fields.append("first")
-    for field in fields:
-        one, two = getattr(items[0].contents, field), getattr(other.contents, field)
-        if one != two:
-            name = "address" if field == "first" else field
-            raise Broken(f"{other_call} returned the {name} {two!r}, and {call} {one!r}")
+    # Where exports are no copies, also the address.
+    more = ["first"] if items[0].contents.first == items[1].contents.first else []
+    found = calls.alike(items[0].contents, other.contents, *more)
+    if found is not None:
+        name, one, two = found
+        raise Broken(f"{other_call} returned the {name} {two!r}, and {call} {one!r}")
 
 
 @probe("P-07", twice=True)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +23,7 @@ from ..helpers.exports import (
     size,
 )
 from ..helpers.readings import decode, reading_of, same
+from ..judgement.calls import DeviceType
 from ..outcomes import Broken, Skip, name_error
 from ..registry import probe
 from ..target import Target
@@ -32,17 +32,6 @@ from ..target import Target
 
 NO_DEVICE_TYPE = 99
 UNREACHABLE = ((devices.CUDA, 0), (devices.VULKAN, 0), (NO_DEVICE_TYPE, 0))
-
-
-class DeviceType(enum.IntEnum):
-    """The enumeration that a consumer of the array API may pass."""
-
-    CPU = 1
-    CUDA = 2
-    CPU_PINNED = 3
-    ROCM = 10
-    CUDA_MANAGED = 13
-    ONE_API = 14
 
 
 @probe("P-26", twice=True)

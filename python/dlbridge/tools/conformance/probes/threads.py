@@ -23,6 +23,7 @@ from ..helpers.exports import (
     obtain,
     requests_of_kinds,
 )
+from ..judgement import calls
 from ..outcomes import Broken, Skip, name_error
 from ..registry import probe
 from ..target import Target
@@ -91,11 +92,9 @@ def _is_freed(item: Export) -> bool:
 
 def _are_independent(items: list[Export], how: str) -> None:
     for one, two in itertools.combinations(items, 2):
-        if one.capsule is two.capsule:
-            raise Broken(f"{how}: two calls returned the same capsule")
-        if _is_freed(one) and one.contents.address == two.contents.address:
-            raise Broken(f"{how}: two capsules hold the same managed tensor: it would be freed "
-                         "twice")  # fmt: skip
+        found = calls.same_tensor((one.capsule, one.contents), (two.capsule, two.contents))
+        if found:
+            raise Broken(f"{how}: {found}")
 
 
 @probe("P-32", twice=True)

@@ -16,14 +16,13 @@ from ..helpers.exports import (
     obtain,
     request,
 )
-from ..helpers.survey import survey
+from ..helpers.survey import judge, survey
+from ..judgement import calls, fields
 from ..outcomes import Broken, Skip, name_error
 from ..registry import probe
 from ..target import Target
 
 KNOWN = (1, 3)  # the newest version of dlpack.h when this module was written
-MOST_MINOR = 20  # no minor version beyond it is plausible for years
-NEWER = ((1, 50), (1, 99), (2, 0), (77, 7))
 
 
 @probe("P-05", twice=True)
@@ -58,7 +57,7 @@ def versions_that_exist(target: Target) -> str:
     x = make(target)
     needs_keyword(x, "max_version")
     seen, legacy = [], False
-    for asked in ((1, 0), KNOWN, *NEWER):
+    for asked in ((1, 0), KNOWN, *calls.NEWER):
         try:
             capsule = request(x, max_version=asked)
             version = _version(capsule)
@@ -67,22 +66,15 @@ def versions_that_exist(target: Target) -> str:
         if version is None:
             legacy |= abi.is_capsule(capsule)
             continue
-        call = call_text({"max_version": asked})
-        if version == asked and asked in NEWER:
-            raise Broken(f"{call} returned version {_dotted(version)}: the requested one, which "
-                         "DLPack does not have")  # fmt: skip
-        if version[0] != 1 or version[1] > MOST_MINOR:
-            raise Broken(f"{call} returned version {_dotted(version)}, which DLPack does not have")
+        found = calls.version(version, asked)
+        if found:
+            raise Broken(f"{call_text({'max_version': asked})}: {found}")
         seen.append(version)
     if not seen:
         raise Skip(ONLY_LEGACY if legacy else NO_CAPSULE)
     newest = max(seen)
-    newer = "" if newest <= KNOWN else f", which is newer than {_dotted(KNOWN)}"
-    return f"version {_dotted(newest)}{newer}"
-
-
-def _dotted(version: tuple[int, int]) -> str:
-    return f"{version[0]}.{version[1]}"
+    newer = "" if newest <= KNOWN else f", which is newer than {fields.dotted(KNOWN)}"
+    return f"version {fields.dotted(newest)}{newer}"
 
 
 @probe("P-34", twice=True)
@@ -103,9 +95,8 @@ def legacy_unless_asked(target: Target) -> None:
 
 @probe("P-34")
 def legacy_after_other_requests(target: Target) -> None:
-    for sample in survey(target).samples:
-        if "max_version" not in sample.keywords and sample.contents.version is not None:
-            raise Broken(f"{sample} returned a capsule named {abi.VERSIONED!r}")
+    every = survey(target)
+    judge(every.every(), fields.legacy_unless_asked, "every request has max_version")
 
 
 @probe("P-36", twice=True)
@@ -113,7 +104,7 @@ def any_version_may_be_asked(target: Target) -> None:
     x = make(target)
     needs_keyword(x, "max_version")
     obtain(x, max_version=(1, 0))  # it exports this array
-    for asked in (KNOWN, *NEWER):
+    for asked in (KNOWN, *calls.NEWER):
         try:
             request(x, max_version=asked)
         except Exception as error:

@@ -113,6 +113,7 @@ class Case:
     why: Callable[[Description], str]  # a few words, for a verdict
     reactions: Reactions
     sentence_of: Callable[[Description], str] | None = None  # a sentence, for the oddity
+    rule: str = ""  # of conformance, that a tensor with the property breaks
 
     def sentence(self, x: Description) -> str:
         return (self.sentence_of or self.why)(x)

@@ -142,6 +142,7 @@ DEVICES = [
         lambda x: "the index of the CPU is not 0",
         reactions(jax="JaxRuntimeError", dpnp="BufferError"),
         lambda x: f"The device is {x.device_text}; dlpack.h sets the index of CPU memory to 0.",
+        rule="P-33",
     ),
     *(
         Case(text, "", on(type_), lambda x, text=text: text, row)  # type: ignore[misc]

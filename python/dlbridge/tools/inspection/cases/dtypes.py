@@ -203,6 +203,7 @@ ODD = [
             warp="RuntimeError",
         ),
         lambda x: f"The dtype {x.dtype} has elements of no bits.",
+        rule="P-16",
     ),
     Case(
         "lanes 0",
@@ -221,6 +222,7 @@ ODD = [
             onnxruntime="RuntimeError",
         ),
         lambda x: f"The dtype {x.dtype} has elements of no lanes.",
+        rule="P-16",
     ),
     Case(
         "unknown dtype",
@@ -242,6 +244,7 @@ ODD = [
             warp="RuntimeError",
         ),
         lambda x: f"DLPack defines no dtype {x.dtype} (code, bits, lanes).",
+        rule="P-55",
     ),
     Case(
         "lanes",
@@ -317,6 +320,7 @@ ODD = [
             warp="RuntimeError",
         ),
         _sub_byte_elements,
+        rule="P-53",
     ),
     Case(
         "sub-byte integers",

@@ -42,6 +42,7 @@ MEMORY = [
             nanobind=FAILS_LATER,
         ),
         lambda x: "The data pointer is NULL, but there are elements.",
+        rule="P-38",
     ),
     Case(
         "memory unreadable",
@@ -50,6 +51,7 @@ MEMORY = [
         lambda x: "the memory is not readable",
         reactions(FAILS_LATER, mlx="SIGSEGV"),
         lambda x: "The data pointer refers to memory that is not entirely readable.",
+        rule="P-13",
     ),
     Case(
         "empty, NULL",
@@ -65,6 +67,7 @@ MEMORY = [
         lambda x: "no elements",
         reactions(mlx=COPIES, pyarrow=COPIES),
         lambda x: "There are no elements, but a data pointer; dlpack.h recommends NULL.",
+        rule="P-41",
     ),
     Case(
         "empty, with odd strides",
@@ -150,6 +153,7 @@ MEMORY = [
             f"Elements of {x.element_bytes} bytes are aligned to {x.alignment}: undefined "
             "behaviour in C, and some vector instructions fail."
         ),
+        rule="P-14",
     ),
 ]
 
@@ -184,5 +188,6 @@ REST = [
         lambda x: "marked as padded",
         reactions(tvm_ffi="RuntimeError"),
         lambda x: "It is marked as padded, but its elements are whole bytes.",
+        rule="S-06",
     ),
 ]

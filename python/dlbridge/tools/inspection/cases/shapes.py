@@ -32,6 +32,7 @@ SHAPES = [
         lambda x: "the shape is a NULL pointer",
         reactions("SIGSEGV", mpi4py=UNKNOWN, pyarrow=UNKNOWN, warp=UNKNOWN),
         lambda x: f"The shape is a NULL pointer, and ndim is {x.ndim}.",
+        rule="P-11",
     ),
     Case(
         "ndim negative",
@@ -54,6 +55,7 @@ SHAPES = [
             warp="IndexError",
             nanobind="TypeError",
         ),
+        rule="P-11",
     ),
     Case(
         "ndim over 64",
@@ -74,6 +76,7 @@ SHAPES = [
             warp="RuntimeError",
         ),
         lambda x: f"ndim is {x.ndim}, out of range; the shape was not read.",
+        rule="P-11",
     ),
     Case(
         "ndim over 32",
@@ -94,6 +97,7 @@ SHAPES = [
         lambda x: "the shape is not readable",
         reactions(UNKNOWN),
         lambda x: f"The memory of the shape, {x.ndim} extents, is not readable.",
+        rule="P-11",
     ),
     Case(
         "strides unreadable",
@@ -104,6 +108,7 @@ SHAPES = [
         lambda x: "the strides are not readable",
         reactions(UNKNOWN),
         lambda x: "The pointer to the strides refers to memory that is not readable.",
+        rule="P-13",
     ),
     Case(
         "extent negative",
@@ -127,6 +132,7 @@ SHAPES = [
             nanobind=FAILS_LATER,
         ),
         lambda x: f"The shape {list(x.shape or ())} has a negative extent.",
+        rule="P-11",
     ),
     Case(
         "too big",
@@ -149,5 +155,6 @@ SHAPES = [
             nanobind=FAILS_LATER,
         ),
         lambda x: "The shape has more bytes than the address space.",
+        rule="P-11",
     ),
 ]

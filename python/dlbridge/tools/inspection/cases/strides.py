@@ -84,6 +84,7 @@ STRIDES = [
             f"{x.version[0] if x.version else 0}.{x.version[1] if x.version else 0}: "
             "from 1.2 on that is forbidden."
         ),
+        rule="P-12",
     ),
     Case(
         "strides NULL with an offset",

@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Callable
 
-from ... import abi, devices, dtypes
+from ... import abi
 from ..cases import OTHER_MAJOR
 from ..cases.case import Level
 from ..consumers import LEGACY, VERSIONED, Consumer, consumer_of
 from ..reading.exports import PROBES
 from ..reading.observation import Observation
 from ..reading.protocols import DLPACK, Response
-from .comparisons import own_is_bool
 from .verdicts import OTHER_MAJOR_CASE, Verdict, affected
 
 # The level, the sentence, the affected consumers, and the protocols by which it shows.
@@ -28,6 +27,11 @@ def _who(verdicts: Verdicts, holds: Callable[[Consumer], bool]) -> str:
 
 def _needs_device(row: Consumer) -> bool:
     return bool(row.needs_device)
+
+
+def effect_of_versioned(verdicts: Verdicts) -> str:
+    """Returns the effect of a versioned capsule without max_version, which P-34 judges."""
+    return f"refused by {_who(verdicts, _requests_legacy)}"
 
 
 def _requests_legacy(row: Consumer) -> bool:
@@ -54,7 +58,7 @@ def _described(x: Observation, *names: str) -> list[Response]:
 
 def unreadable(x: Observation, verdicts: Verdicts) -> Findings:
     for response in x.responses:
-        if response.outcome != "unreadable":
+        if response.outcome != "unreadable" or response.name == "device":  # P-02 judges that
             continue
         version = response.version
         if response.name in DLPACK and version is not None and version[0] != 1:
@@ -94,40 +98,6 @@ def no_device(x: Observation, verdicts: Verdicts) -> Findings:
     if device.outcome == "absent" and _described(x, "bare", "1.0", "1.3"):
         who = f"refused by {_who(verdicts, _needs_device)}"
         yield "defect", "It has __dlpack__, but no __dlpack_device__.", who, ()
-    if device.outcome == "gave" and device.said:
-        yield (
-            "defect",
-            f"__dlpack_device__ returns {device.said}; the standard requires a tuple.",
-            "consumers that require a tuple refuse it, or pass it back as dl_device",
-            ("device",),
-        )
-    if device.device is not None and device.device[1] is None:
-        yield (
-            "defect",
-            "__dlpack_device__ returns None as the index of the device.",
-            "consumers that convert it to an integer fail; NumPy and MLX ignore it",
-            ("device",),
-        )
-
-
-def device_disagrees(x: Observation, verdicts: Verdicts) -> Findings:
-    device = x.response("device")
-    if device is None or device.device is None or device.device[1] is None:
-        return
-    reported = (device.device[0], device.device[1])
-    for response in _described(x, "bare", "1.0", "1.3"):
-        assert response.description is not None
-        actual = response.description.device
-        if actual != reported and actual is not None:
-            pinned = reported[0] in devices.PINNED and actual[0] == devices.CPU
-            yield (
-                "note" if pinned else "defect",
-                f"__dlpack_device__ returns {devices.name(reported)}, the tensor is on "
-                f"{devices.name(actual)}.",
-                "" if pinned else "JAX uses the first, others the second; PyTorch refuses",
-                (response.name,),
-            )
-            return
 
 
 def on_instance(x: Observation, verdicts: Verdicts) -> Findings:
@@ -160,17 +130,6 @@ def legacy_only(x: Observation, verdicts: Verdicts) -> Findings:
         )
 
 
-def versioned_without_request(x: Observation, verdicts: Verdicts) -> Findings:
-    bare = x.response("bare")
-    if bare is not None and bare.capsule == abi.VERSIONED:
-        yield (
-            "defect",
-            "It exports a versioned capsule without max_version.",
-            f"refused by {_who(verdicts, _requests_legacy)}",
-            ("bare",),
-        )
-
-
 def used_capsule(x: Observation, verdicts: Verdicts) -> Findings:
     for response in x.responses:
         if response.name == "capsule" and response.capsule in abi.USED.values():
@@ -184,19 +143,6 @@ def unknown_keyword(x: Observation, verdicts: Verdicts) -> Findings:
             "__dlpack__ accepts unknown keywords.",
             "a misspelt copy= has no effect and no error",
             (),
-        )
-
-
-def legacy_of_read_only(x: Observation, verdicts: Verdicts) -> Findings:
-    bare = x.response("bare")
-    if bare is None or bare.description is None or bare.capsule != abi.LEGACY:
-        return
-    if x.is_read_only(bare.description.first):
-        yield (
-            "risk",
-            "It is read-only, and exports a legacy capsule, which has no such flag.",
-            "consumers of legacy capsules may write to it",
-            ("bare",),
         )
 
 
@@ -255,34 +201,23 @@ def table_exports_refused(x: Observation, verdicts: Verdicts) -> Findings:
         )
 
 
-def bool_as_integer(x: Observation, verdicts: Verdicts) -> Findings:
-    tensor = x.description("1.0", "bare", "capsule")
-    is_bool = "bool" in x.subject.own_dtype or own_is_bool(x)
-    if tensor is None or tensor.dtype is None or not is_bool or tensor.dtype[0] == dtypes.BOOL:
-        return
-    yield (
-        "defect",
-        f"It holds bool, and is exported as {dtypes.name(tensor.dtype)} {tensor.dtype}.",
-        "every consumer reads integers",
-        (),
-    )
-
-
-def other_shape(x: Observation, verdicts: Verdicts) -> Findings:
+def vectors(x: Observation, verdicts: Verdicts) -> Findings:
+    """Vectors as elements are further dimensions of the tensor."""
     tensor, own = x.description("1.0", "bare"), x.subject.own_shape
-    if tensor is not None and own is not None and tensor.shape is not None and own != tensor.shape:
-        # Vectors as elements are further dimensions of the tensor.
-        is_part = bool(own) and own == tensor.shape[: len(own)]
+    if tensor is None or not own or tensor.shape is None or len(own) >= len(tensor.shape):
+        return
+    if own == tensor.shape[: len(own)]:
         yield (
-            "risk" if is_part else "defect",
+            "risk",
             f"The object has the shape {list(own)}, the tensor {list(tensor.shape)}.",
             "every consumer reads the second",
             (),
         )
 
 
-CHECKS: tuple[Callable[[Observation, Verdicts], Findings], ...] = (
-    unreadable, raises, no_device, device_disagrees, used_capsule, versioned_without_request,
-    legacy_of_read_only, lazy_operation, table_exports_refused, bool_as_integer, other_shape,
-    legacy_only, refuses_legacy, copies_on_export, on_instance, unknown_keyword,
+# The rule that each check belongs to; "": none of conformance.
+CHECKS: tuple[tuple[Callable[[Observation, Verdicts], Findings], str], ...] = (
+    (unreadable, ""), (raises, ""), (no_device, "P-01"), (used_capsule, ""), (lazy_operation, ""),
+    (table_exports_refused, ""), (vectors, ""), (legacy_only, "P-05"), (refuses_legacy, ""),
+    (copies_on_export, ""), (on_instance, ""), (unknown_keyword, "P-08"),
 )  # fmt: skip

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ctypes as C
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ... import abi
+from ...conformance.judgement import memory
 from .description import Description, of_contents
-from .elements import first_difference
 from .exports import is_safe_to_drop, leak
 from .memory import with_memory
 from .protocols import Raised, guarded
@@ -28,30 +28,30 @@ FILL = 0xA5
 
 def examine(make: Callable[[], Any]) -> list[Sign]:
     """Creates, exports and drops an object for each kind of capsule."""
-    signs: list[Sign] = []
-    for name, keywords in PLAIN.items():
-        signs += _drop(make, name, keywords)
-    return signs
+    texts = {name: _drop(make, keywords) for name, keywords in PLAIN.items()}
+    return [Sign("X-07", (name,), {"text": text}) for name, text in texts.items() if text]
 
 
-def _drop(make: Callable[[], Any], name: str, keywords: dict[str, Any]) -> Iterator[Sign]:
+def _drop(make: Callable[[], Any], keywords: dict[str, Any]) -> str | None:
     x = make()
     if abi.is_capsule(x):
-        return
+        return None
     try:
         capsule = guarded(lambda: x.__dlpack__(**keywords))
     except Raised:
-        return
+        return None
     before = _described(capsule) if abi.is_capsule(capsule) else None
-    if before is None:
-        return
+    if before is None or before.contents is None:
+        return None
     x = None
     gc.collect()
     _reuse(before)
-    found = list(_changes(name, before, _described(capsule)))
+    after = _described(capsule)
+    now = None if after is None else after.contents
+    found = memory.outlives(before.contents, now, before.raw, after.raw if after else None)
     if found or not is_safe_to_drop(capsule):
         leak(capsule)
-    yield from found
+    return found
 
 
 def _described(capsule: Any) -> Description | None:
@@ -59,27 +59,6 @@ def _described(capsule: Any) -> Description | None:
         return with_memory(of_contents(abi.read(capsule)))
     except abi.Unreadable:
         return None
-
-
-def _changes(name: str, before: Description, after: Description | None) -> Iterator[Sign]:
-    if after is None:
-        yield Sign("memory freed with its object", (name,), {"what": "the managed tensor"})
-        return
-    for facet in ("shape", "strides", "data", "byte_offset", "dtype", "device"):
-        values = getattr(before, facet), getattr(after, facet)
-        if values[0] != values[1]:
-            now = "not readable" if values[1] is None else str(values[1])
-            words = {"what": facet, "first": str(values[0]), "second": now}
-            yield Sign("changes with its object", (name,), words)
-            return
-    if before.elements and not after.elements:
-        yield Sign("memory freed with its object", (name,), {"what": "the elements"})
-        return
-    difference = first_difference(before.elements, after.elements)
-    if difference is not None:
-        numbers = [str(each.elements[difference[0]]) for each in (before, after)]
-        words = {"what": "an element", "first": numbers[0], "second": numbers[1]}
-        yield Sign("changes with its object", (name,), words)
 
 
 def _reuse(x: Description) -> None:

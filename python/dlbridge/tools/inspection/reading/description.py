@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from ... import abi, devices, dtypes
+from ...conformance.helpers.readings import decode
 from ...elements import row_major
 from .layout import Layout
 
@@ -17,6 +18,7 @@ FLAGS = {
     abi.IS_COPIED: "copied",
     abi.SUBBYTE_PADDED: "padded",
 }
+TRANSIENT = ("raw", "contents")  # fields of the comparisons
 MOST_ALIGNED = 4096  # larger powers of two are not reported
 
 
@@ -56,8 +58,9 @@ class Description:
     readable: bool | None = None  # whether the memory is readable; None: not examined
     sample: tuple[str, ...] = ()  # the first values, by offset and strides
     sample_at_data: tuple[str, ...] = ()  # with an offset: the first values without it
-    # The numbers that elements.py chooses, to compare them at once: they are not part of JSON.
-    elements: tuple[Any, ...] = field(default=(), compare=False, repr=False)
+    # For the comparisons that are made at once; they are not part of JSON.
+    raw: bytes | None = field(default=None, compare=False, repr=False)  # that elements.py chooses
+    contents: abi.Contents | None = field(default=None, compare=False, repr=False)
 
     # Derived properties -----------------------------------------------------------------------
 
@@ -65,6 +68,11 @@ class Description:
     def first(self) -> int:
         """The address of the first element (spec 1.6)."""
         return self.data + self.byte_offset
+
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """The numbers of the elements in `raw`."""
+        return (decode(self.raw, self.dtype) or ()) if self.raw and self.dtype else ()
 
     @property
     def is_sound(self) -> bool:
@@ -155,7 +163,8 @@ class Description:
     def to_dict(self) -> dict[str, Any]:
         """Returns plain values; from_dict() ignores the derived properties."""
         values = dataclasses.asdict(self)
-        del values["elements"]
+        for name in TRANSIENT:
+            del values[name]
         memory = self.memory
         derived = {
             "first_element": self.first,
@@ -202,4 +211,5 @@ def of_contents(contents: abi.Contents) -> Description:
         version=contents.version,
         capsule=contents.name,
         deleter_is_null=not contents.deleter,
+        contents=contents,
     )

@@ -13,9 +13,10 @@ from dataclasses import replace
 from typing import Any, Callable
 
 from ... import abi
+from ...conformance.judgement import calls
 from .description import of_contents
 from .memory import is_code, with_memory
-from .protocols import Raised, Response, guarded, timed
+from .protocols import Outcome, Raised, Response, guarded, timed
 
 KEYWORDS: dict[str, dict[str, Any]] = {
     "bare": {},
@@ -108,19 +109,12 @@ def device_of(x: Any) -> Response:
     except Raised as error:
         return Response("device", "raised", str(error), error.type)
     pair = _as_pair(result)
-    if pair is None:
-        text = "expected a pair of integers; got " + _short(result)
-        return Response("device", "unreadable", text, seconds=seconds)
-    said = "" if isinstance(result, tuple) else _short(result)
-    return Response("device", "gave", said, device=pair, seconds=seconds)
-
-
-def _short(x: Any) -> str:
     try:
-        result: str = guarded(lambda: repr(x))
-    except Raised:
-        return type(x).__name__
-    return result if len(result) < 60 else f"{result[:57]}..."
+        said = guarded(lambda: calls.device_pair(result)) or ""
+    except Raised as error:
+        said = f"the result of __dlpack_device__() raises {error}"
+    outcome: Outcome = "unreadable" if pair is None else "gave"
+    return Response("device", outcome, said, device=pair, seconds=seconds)
 
 
 def _as_pair(result: Any) -> tuple[int, int | None] | None:

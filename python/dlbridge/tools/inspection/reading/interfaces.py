@@ -8,10 +8,10 @@ import sys
 from typing import Any
 
 from ... import abi, buffers, dtypes
+from ...conformance.helpers.readings import MASKED
 from .description import Description
 from .memory import with_memory
 from .protocols import Raised, Response, guarded, timed
-from .signs import MASKED
 
 # Type codes by the letters of struct and of NumPy; other letters have no dtype here.
 _CODES = {

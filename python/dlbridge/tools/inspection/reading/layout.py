@@ -16,22 +16,6 @@ MOST_TRIED = 10_000  # steps of the search for the elements at an offset
 MOST_SORTED = 1 << 16  # elements whose offsets are compared to detect overlap
 
 
-def first_indices(shape: tuple[int, ...], most: int) -> list[tuple[int, ...]]:
-    """Returns the first indices in logical order, for shapes of any size.
-
-    >>> first_indices((2, 3), 4)
-    [(0, 0), (0, 1), (0, 2), (1, 0)]
-    """
-    indices = []
-    for number in range(min(math.prod(shape), most)):
-        index = []
-        for extent in reversed(shape):
-            number, offset = divmod(number, extent)
-            index.append(offset)
-        indices.append(tuple(reversed(index)))
-    return indices
-
-
 @dataclass(frozen=True)
 class Layout:
     """The offsets of elements, counted in elements from the first one."""

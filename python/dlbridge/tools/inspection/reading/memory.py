@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-import struct
+import math
 import sys
 from dataclasses import replace
 
 from ... import abi, dtypes
+from ...conformance.helpers.readings import decode
+from ...elements import index_at
 from . import elements
 from .description import Description
-from .layout import first_indices
 
 MOST_VALUES = 6  # in a sample
 
@@ -43,24 +44,22 @@ def is_code(address: int) -> bool:
 
 def value_text(content: bytes, dtype: tuple[int, int, int]) -> str:
     """Formats one element; one of a dtype that struct does not support as hexadecimal bytes."""
-    code, bits, lanes = dtype
-    letters = dtypes.element_format(code, bits) if lanes == 1 else None
-    if letters is None:
+    numbers = decode(content, dtype)
+    if numbers is None:
         return content.hex()
-    if letters == dtypes.BFLOAT16:
-        return f"{struct.unpack('<f', bytes(2) + content)[0]:g}"
-    if code == dtypes.BOOL:
-        return {0: "False", 1: "True"}.get(content[0], f"{content[0]} as bool")
-    parts = struct.unpack(f"={letters}", content)
-    if code == dtypes.COMPLEX:
-        return f"{parts[0]:g}{parts[1]:+g}j"
-    return f"{parts[0]:.6g}" if code == dtypes.FLOAT else str(parts[0])
+    (x,) = numbers
+    if dtype[0] == dtypes.BOOL and content[0] > 1:
+        return f"{content[0]} as bool"
+    if isinstance(x, complex):
+        return f"{x.real:g}{x.imag:+g}j"
+    return f"{x:.6g}" if isinstance(x, float) else str(x)
 
 
 def _sample(x: Description, begin: int) -> tuple[str, ...]:
     assert x.dtype is not None and x.shape is not None
     values = []
-    for index in first_indices(x.shape, MOST_VALUES):
+    for number in range(min(math.prod(x.shape), MOST_VALUES)):
+        index = index_at(x.shape, number)
         offset = sum(i * step for i, step in zip(index, x.stride_bytes or ()))
         content = abi.read_memory(begin + offset, x.element_bytes)
         if content is None:
@@ -82,7 +81,7 @@ def with_memory(x: Description) -> Description:
     return replace(
         x,
         readable=True,
-        elements=elements.read(x) or (),
+        raw=elements.read(x),
         sample=_sample(x, x.first),
         sample_at_data=_sample(x, x.data) if x.byte_offset else (),
     )

@@ -10,7 +10,7 @@ from functools import cached_property
 from .description import Description
 from .protocols import COPIES, Response
 from .signs import Comparison, Sign
-from .subject import Subject
+from .subject import ROADS, Subject
 
 # The protocols whose description counts as the object's, the first one that has a description.
 PREFERRED = ("capsule", "1.0", "1.3", "bare", "give", "lend", "buffer", "array", "cuda array")
@@ -46,7 +46,8 @@ class Observation:
 
     def is_read_only(self, first: int) -> bool:
         """Whether the object, or an export with this first element, is read-only."""
-        return bool(self.subject.own_read_only) or any(
+        marks = self.subject.own_marks.items()
+        return any(mark for road, mark in marks if road not in ROADS) or any(
             each.description.read_only
             for each in self.responses
             if each.description is not None

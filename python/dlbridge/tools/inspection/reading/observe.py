@@ -5,21 +5,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...conformance.helpers.readings import MASKED
 from ...libraries import LIBRARIES
 from . import (
-    comparison,
     exchange,
     exports,
     interfaces,
+    judging,
     subject,
     together,
 )
+from .judging import Together
 from .observation import Observation
-from .protocols import COPIES, Raised, Response, guarded
-from .signs import MASKED, Sign
+from .protocols import COPIES, DLPACK, Raised, Response, guarded
+from .signs import Sign, merged
 from .subject import Subject
 from .together import MOST_COPIED, has_unreadable, size_of
 
+JUDGED = ("gave", "unreadable")
 UNREADABLE = "the memory is not readable"
 
 
@@ -59,7 +62,9 @@ def observe(x: Any, *, copy: bool | None) -> Observation:
     """Calls all protocols of an object, or reads a capsule. See dlbridge.inspect for `copy`."""
     about = subject.describe(x)
     if about.is_capsule:
-        return Observation(about, (exports.read_capsule("capsule", x),))
+        capsule = exports.read_capsule("capsule", x)
+        _, signs = judging.judge(None, about, [capsule], Together())
+        return Observation(about, (capsule,), signs=tuple(signs))
     if about.is_class:
         return Observation(about, (Response("device", "absent"), Response("bare", "absent")))
     methods = {*about.on_type, *about.on_instance}
@@ -69,7 +74,12 @@ def observe(x: Any, *, copy: bool | None) -> Observation:
         else Response("device", "absent")
     )
     responses = [device]
-    signs: list[Sign] = []
+    looked = Together()
+    about_device = (
+        [Sign("P-02", ("device",), {"text": device.said})]
+        if device.outcome in JUDGED and device.said
+        else []
+    )
     keywords: dict[str, str] = {}
     if "__dlpack__" in methods:
         reason = crash_of_export(about)
@@ -77,7 +87,7 @@ def observe(x: Any, *, copy: bool | None) -> Observation:
             responses.append(Response("bare", "skipped", reason))
         else:
             with together.lent(x):
-                exported, signs, keywords = _examine_exports(x, device, copy)
+                exported, looked, keywords = _examine_exports(x, device, copy)
             responses += exported
     else:
         responses.append(Response("bare", "absent"))
@@ -86,26 +96,33 @@ def observe(x: Any, *, copy: bool | None) -> Observation:
     responses += [
         _safely(name, interfaces.examine_interface, x, name) for name in interfaces.INTERFACES
     ]
-    compared, differences = comparison.compare(x, about, responses)
+    comparison, signs = judging.judge(x, about, responses, looked)
     masks = tuple(each.name for each in responses if each.said == MASKED)
-    if masks and Sign("masked") not in differences:
+    if masks and Sign("masked") not in signs:
         signs.append(Sign("masked", masks))
+    described = (each.description for each in responses if each.name in DLPACK)
+    signs += judging.conversion(x, next(filter(None, described), None))
     return Observation(
-        about, tuple(responses), keywords, comparison=compared, signs=(*signs, *differences)
+        about,
+        tuple(responses),
+        keywords,
+        comparison=comparison,
+        signs=merged([*about_device, *looked.signs, *signs]),
     )
 
 
 def _examine_exports(
     x: Any, device: Response, copy: bool | None
-) -> tuple[list[Response], list[Sign], dict[str, str]]:
+) -> tuple[list[Response], Together, dict[str, str]]:
     """Compares exports that are alive together, then requests each kind alone.
 
     The order matters: where two capsules share a managed tensor, none may be destroyed.
     """
     type_, index = device.device or (None, None)
     pair = None if type_ is None or index is None else (type_, index)
-    signs, keep = together.examine(x, pair, copy)
-    return _exports(x, copy, keep), signs, exports.probe(x, keep=keep)
+    found = together.examine(x, pair, copy)
+    keep = found.shared
+    return _exports(x, copy, keep), found, exports.probe(x, keep=keep)
 
 
 def crash_of_export(about: Subject) -> str:

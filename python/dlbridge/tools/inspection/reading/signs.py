@@ -1,29 +1,39 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a look found, before it is judged: one sign for each comparison that failed."""
+"""What an examination of exports found: one sign for each rule that is broken."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from .description import tuples_of
 
-MASKED = "it has masked elements"
-
 
 @dataclass(frozen=True)
 class Sign:
-    """One comparison that failed. conclusions/faults.py has the sentence of each kind."""
+    """What an export breaks: a rule of conformance, or else a kind of conclusions/faults.py."""
 
-    kind: str
+    kind: str  # "P-38", "conversion"
     protocols: tuple[str, ...] = ()  # by which it shows
-    words: Mapping[str, str] = field(default_factory=dict)  # of the sentence
+    # "text": what judgement/ says of a rule. "repair": in place of the usual one. The others are
+    # words of the kind's sentence.
+    words: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Sign:
         return cls(**tuples_of(values))
+
+
+def merged(signs: Iterable[Sign]) -> tuple[Sign, ...]:
+    """Returns the signs, those of the same words together."""
+    found: dict[tuple[str, str], Sign] = {}
+    for sign in signs:
+        key = sign.kind, repr(sorted(sign.words.items()))
+        names = dict.fromkeys((*(found[key].protocols if key in found else ()), *sign.protocols))
+        found[key] = Sign(sign.kind, tuple(names), sign.words)
+    return tuple(found.values())
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Callable
 
 from ... import abi
 from ...libraries import immutable_by
-from ...marks import by_dlbridge, own_mark, type_name
+from ...marks import by_dlbridge, read_only_marks, type_name
 from .description import tuples_of
 from .protocols import Raised, guarded
 
@@ -19,6 +20,13 @@ TORCH_MARKS: dict[str, Callable[[Any], Any]] = {
     "negated": lambda x: x.is_neg(),
     "conjugated": lambda x: x.is_conj(),
     "requires_grad": lambda x: x.requires_grad,
+}
+
+# The roads of marks.py that describe memory, which may be that of a copy.
+ROADS = {
+    "the buffer protocol": "buffer",
+    "__array_interface__": "array",
+    "__cuda_array_interface__": "cuda array",
 }
 
 
@@ -34,8 +42,8 @@ class Subject:
     marks: tuple[str, ...] = ()  # those of TORCH_MARKS that are set
     own_shape: tuple[int, ...] | None = None  # its attribute `shape`
     own_dtype: str = ""  # its attribute `dtype`, or `data_type()`
-    own_read_only: bool | None = None  # whether its own attribute says so; None: it has none
-    own_mark: str = ""  # the name of that attribute
+    # Whether it is read-only, by each road on which it tells; see tools/marks.py.
+    own_marks: Mapping[str, bool] = field(default_factory=dict)
     immutable: str = ""  # the title of its library, where that promises never to change it
     # What dlbridge makes of it: "writable", "read-only" or the exception; "" where not examined.
     by_dlbridge: str = ""
@@ -101,7 +109,6 @@ def describe(x: Any) -> Subject:
     type_ = _quietly(lambda x: type_name(type(x)), x, "object")
     library = immutable_by(type_)
     is_known = library is not None or type_ == "numpy.ndarray"
-    mark = _quietly(own_mark, x, None)
     on_type = tuple(name for name in DUNDERS if _has(type(x), name))
     return Subject(
         type=type_,
@@ -111,8 +118,7 @@ def describe(x: Any) -> Subject:
         marks=_quietly(_marks, x, ()),
         own_shape=_quietly(_own_shape, x, None),
         own_dtype=_quietly(_own_dtype, x, ""),
-        own_read_only=mark and mark[1],
-        own_mark=mark[0] if mark else "",
+        own_marks=_quietly(read_only_marks, x, {}),
         immutable=library.title if library else "",
         by_dlbridge=_quietly(by_dlbridge, x, "") if is_known else "",
     )

@@ -9,29 +9,28 @@ from __future__ import annotations
 
 import contextlib
 import ctypes as C
-import enum
 import gc
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ... import abi
+from ...conformance.helpers.exports import has_address, overlap, size
+from ...conformance.helpers.readings import bounds_of
+from ...conformance.helpers.references import left
+from ...conformance.judgement import calls, copies
+from ...conformance.outcomes import Skip
+from ...elements import same
 from .description import Description, of_contents
-from .elements import first_difference
 from .exports import is_safe_to_drop, leak
+from .judging import Together
 from .memory import with_memory
 from .protocols import Raised, guarded
 from .signs import Sign
 
 MODERN = {"max_version": (1, 0)}
 PLAIN: dict[str, dict[str, Any]] = {"bare": {}, "1.0": MODERN}
-ABSURD = 4242  # a minor version that no header has
-TIMES = 8  # exports between two counts of references
-CERTAINLY = 400  # exports when these leave references: more than tensors wait to be freed
-# Seconds without a dropped reference, after which none is expected; for dropped ones, and exports.
-PATIENCE, LONGEST = 0.1, 2.0
 MOST_COPIED = 16 << 20  # bytes that are copied by default
 COUNTED = sys.implementation.name == "cpython"  # references
 LENT = 512  # more than the exports of one inspection
@@ -67,6 +66,13 @@ class Export:
     capsule: Any
     address: int  # of the managed tensor
     tensor: Description | None  # None: not readable
+
+    @property
+    def contents(self) -> abi.Contents | None:
+        """The fields of a tensor whose memory can be compared with that of another one."""
+        contents = None if self.tensor is None else self.tensor.contents
+        is_known = self.tensor is not None and self.tensor.memory is not None
+        return contents if contents and is_known and has_address(contents) else None
 
 
 class Held:
@@ -150,108 +156,89 @@ def _described(capsule: Any) -> Description | None:
         return None
 
 
-def examine(x: Any, device: tuple[int, int] | None, copy: bool | None) -> tuple[list[Sign], bool]:
-    """Returns the signs, and whether no capsule of the object may be destroyed.
+def examine(x: Any, device: tuple[int, int] | None, copy: bool | None) -> Together:
+    """Returns the signs, and what else shows of exports that are alive together.
 
     See dlbridge.inspect for `copy`.
     """
-    signs: list[Sign] = []
+    found = Together()
     with Held(x) as held:
         for name, keywords in PLAIN.items():
-            signs += _twice(held, name, keywords)
-        signs += _version(held)
-        signs += _none(held)
-        signs += _enum_device(held, device)
-        signs += _never_copied(held)
+            found.signs += _twice(held, name, keywords, found.silent_copies)
+        found.signs += _version(held)
+        found.signs += _none(held)
+        found.signs += _enum_device(held, device)
+        found.signs += _never_copied(held)
         may_copy = held.bytes <= MOST_COPIED and not held.is_unreadable
         if copy or (copy is None and may_copy):
-            signs += _copies(held, device)
-        shared = held.shared
-    if not shared:
+            found.signs += _copies(held, device, found.sharing_copies)
+        found.shared = held.shared
+    if not found.shared:
         for name, keywords in PLAIN.items():
-            signs += _references(x, name, keywords)
-    return signs, shared
+            found.signs += _references(x, name, keywords)
+    return found
+
+
+def _sign(rule: str, name: str, text: str | None) -> Iterator[Sign]:
+    """Yields a sign for what a function of judgement/ found."""
+    if text:
+        yield Sign(rule, (name,), {"text": text})
 
 
 # Two exports in a row ---------------------------------------------------------------------------
 
 
-def _twice(held: Held, name: str, keywords: dict[str, Any]) -> Iterator[Sign]:
+def _twice(
+    held: Held, name: str, keywords: dict[str, Any], silent_copies: set[str]
+) -> Iterator[Sign]:
     first, second = held.try_request(**keywords), held.try_request(**keywords)
     if (first is None) != (second is None):
         yield Sign("refuses by turns", (name,))
     if first is None or second is None:
         return
+    told = abi.name_of(first.capsule)
+    if told in abi.STRUCTS:
+        yield from _sign("P-04", name, calls.other_struct(first.address, told))
     if first.capsule is second.capsule:
-        yield Sign("same capsule", (name,))
+        yield from _sign("P-32", name, calls.SAME_CAPSULE)
         return
-    if first.address == second.address:
-        if first.tensor is not None and first.tensor.deleter_is_null:
-            return  # no consumer frees it
-        yield Sign("same managed tensor", (name,), {"address": f"{first.address:#x}"})
-        return
-    if not abi.destructor_of(first.capsule) and first.tensor and not first.tensor.deleter_is_null:
-        yield Sign("no destructor", (name,))
-    yield from _other_struct(first, name)
     one, other = first.tensor, second.tensor
-    if one is None or other is None:
+    if one is None or other is None or one.contents is None or other.contents is None:
         return
-    for facet in ("shape", "strides", "dtype", "device", "byte_offset", "flags", "version"):
-        values = getattr(one, facet), getattr(other, facet)
-        if values[0] != values[1]:
-            words = {"facet": facet, "first": str(values[0]), "second": str(values[1])}
-            yield Sign("changes from call to call", (name,), words)
-    difference = first_difference(one.elements, other.elements)
-    if difference is not None and one.shape == other.shape and one.dtype == other.dtype:
-        numbers = [str(each.elements[difference[0]]) for each in (one, other)]
-        words = {"facet": "values", "first": numbers[0], "second": numbers[1]}
+    shared = calls.same_tensor((first.capsule, one.contents), (second.capsule, other.contents))
+    yield from _sign("P-32", name, shared)
+    if first.address == second.address:
+        return
+    if not abi.destructor_of(first.capsule) and one.contents.deleter:
+        yield from _sign("X-01", name, calls.NO_DESTRUCTOR)
+    yield from _changes(name, one, other)
+    if first.contents is None or second.contents is None or not size(first.contents):
+        return
+    if copies.are_copies(first.contents, second.contents):
+        silent_copies.add(name)
+    yield from _sign("P-40", name, copies.marked_and_shared(first.contents, second.contents))
+
+
+def _changes(name: str, one: Description, other: Description) -> Iterator[Sign]:
+    assert one.contents is not None and other.contents is not None
+    found = calls.alike(one.contents, other.contents, "byte_offset")
+    if found is None and one.raw != other.raw:
+        pairs = zip(one.numbers, other.numbers)
+        found = next((("values", *pair) for pair in pairs if not same(*pair)), None)
+    if found is not None:
+        words = dict(zip(("facet", "first", "second"), map(str, found)))
         yield Sign("changes from call to call", (name,), words)
-    marked = (one.flags or 0) & (other.flags or 0) & abi.IS_COPIED
-    if marked and overlap(one, other):
-        yield Sign("marked as a copy", (name,))
-
-
-def overlap(one: Description | None, other: Description | None) -> bool | None:
-    """Whether two tensors share memory; None where that is not known."""
-    if one is None or other is None or one.memory is None or other.memory is None:
-        return None
-    if one.device != other.device:
-        return None
-    return one.memory[0] < other.memory[1] and other.memory[0] < one.memory[1]
-
-
-def _other_struct(export: Export, name: str) -> Iterator[Sign]:
-    """A capsule whose name tells the one struct, and whose memory holds the other."""
-    told = abi.name_of(export.capsule)
-    if told not in abi.STRUCTS or _is_plausible(export.address, told):
-        return
-    other = abi.LEGACY if told == abi.VERSIONED else abi.VERSIONED
-    if _is_plausible(export.address, other):
-        yield Sign("name of the other struct", (name,), {"told": told, "actual": other})
-
-
-def _is_plausible(address: int, name: str) -> bool:
-    try:
-        x = of_contents(abi.read_struct(address, name))
-    except abi.Unreadable:
-        return False
-    is_dtype = x.dtype is not None and x.dtype[0] < 32 and x.dtype[1] > 0 and x.dtype[2] > 0
-    is_device = x.device is not None and 0 < x.device[0] < 64 and -1 <= x.device[1] < 1024
-    return is_dtype and is_device and 0 <= x.ndim <= abi.MAX_NDIM and x.is_sound
 
 
 # Keywords ---------------------------------------------------------------------------------------
 
 
 def _version(held: Held) -> Iterator[Sign]:
-    export = held.try_request(max_version=(1, ABSURD))
+    asked = calls.NEWER[1]
+    export = held.try_request(max_version=asked)
     version = None if export is None or export.tensor is None else export.tensor.version
-    if version is not None and version[1] == ABSURD:
-        words = {"version": f"{version[0]}.{version[1]}"}
-        yield Sign("copies the requested version", ("1.0",), words)
-
-
-KEYWORDS = ("stream", "max_version", "dl_device", "copy")
+    if version == asked:
+        yield from _sign("P-06", "1.0", calls.version(version, asked))
 
 
 def _none(held: Held) -> Iterator[Sign]:
@@ -259,29 +246,35 @@ def _none(held: Held) -> Iterator[Sign]:
     bare = held.try_request()
     if bare is None:
         return
-    for keyword in KEYWORDS:
+    for keyword in calls.DEFAULTS:
+        text = ""
         try:
             export = held.request(**{keyword: None})
         except Raised as error:
             if error.type != "TypeError":  # which says that the keyword is not known
-                yield Sign("None differs", ("bare",), {"keyword": keyword, "got": str(error)})
-            continue
-        names = abi.name_of(bare.capsule), abi.name_of(export.capsule)
-        if names[0] != names[1]:
-            words = {"keyword": keyword, "got": f"a capsule named {names[1]!r}, not {names[0]!r}"}
-            yield Sign("None differs", ("bare",), words)
+                text = f"{keyword}=None is the default and must change nothing; it raised {error}"
+        else:
+            names = abi.name_of(bare.capsule), abi.name_of(export.capsule)
+            if names[0] != names[1]:
+                text = (
+                    f"{keyword}=None is the default and must change nothing; it returned a capsule "
+                    f"named {names[1]!r}, and without it {names[0]!r}"
+                )
+        yield from _sign("P-48", "bare", text)
 
 
 def _enum_device(held: Held, device: tuple[int, int] | None) -> Iterator[Sign]:
     """The standard declares dl_device as tuple[Enum, int]; members of IntEnum are integers too."""
-    if device is None or held.try_request(**MODERN, dl_device=device) is None:
+    if device is None or device[0] not in list(calls.DeviceType):
         return
-    kind: Any = enum.IntEnum("kind", {"SAME": device[0]})
+    if held.try_request(**MODERN, dl_device=device) is None:
+        return
+    pair = (calls.DeviceType(device[0]), device[1])
     try:
-        held.request(**MODERN, dl_device=(kind.SAME, device[1]))
+        held.request(**MODERN, dl_device=pair)
     except Raised as error:
-        words = {"device": str(device), "got": str(error)}
-        yield Sign("refuses enum devices", ("1.0",), words)
+        text = f"dl_device={device} is accepted, and with {pair[0]!r} as its type raised {error}"
+        yield from _sign("P-45", "1.0", text)
 
 
 # Copies -----------------------------------------------------------------------------------------
@@ -290,37 +283,40 @@ def _enum_device(held: Held, device: tuple[int, int] | None) -> Iterator[Sign]:
 def _never_copied(held: Held) -> Iterator[Sign]:
     one = held.try_request(**MODERN, copy=False)
     other = held.try_request(**MODERN, copy=False)
-    if one is None or other is None or one.tensor is None:
+    if one is None or other is None or one.contents is None or other.contents is None:
         return
-    if overlap(one.tensor, other.tensor) is False:
-        yield Sign("copy=False copies", ("1.0",))
-    elif one.tensor.flags is not None and one.tensor.flags & abi.IS_COPIED:
-        yield Sign("copy=False is marked as a copy", ("1.0",))
+    text = copies.uncopied(one.contents, other.contents, _bounds(held.x))
+    yield from _sign("P-23", "1.0", f"copy=False: {text}" if text else None)
 
 
-def _copies(held: Held, device: tuple[int, int] | None) -> Iterator[Sign]:
+def _bounds(x: Any) -> tuple[int, int] | None:
+    try:
+        found: tuple[int, int] | None = guarded(lambda: bounds_of(x))
+    except Raised:
+        return None
+    return found
+
+
+def _copies(held: Held, device: tuple[int, int] | None, sharing_copies: set[str]) -> Iterator[Sign]:
     base = held.try_request(**MODERN) or held.try_request()
     one = held.try_request(**MODERN, copy=True)
     other = held.try_request(**MODERN, copy=True)
     legacy = held.try_request(copy=True)
-    if base is None:
+    own = None if base is None else base.contents
+    if own is None:
         return
     for name, copied in (("1.0 copy", one), ("copy", legacy)):
-        if copied is not None and overlap(base.tensor, copied.tensor):
-            yield Sign("copy=True shares memory", (name,))
-    if one is None or one.tensor is None or overlap(base.tensor, one.tensor):
+        if copied is not None and copied.contents and overlap(own, copied.contents):
+            sharing_copies.add(name)
+    if one is None or one.contents is None or "1.0 copy" in sharing_copies:
         return
-    if other is not None and overlap(one.tensor, other.tensor):
-        yield Sign("copies share memory", ("1.0 copy",))
-    if one.tensor.flags is not None and one.tensor.memory is not None:
-        if not one.tensor.flags & abi.IS_COPIED:
-            yield Sign("copy is not marked", ("1.0 copy",))
-        if one.tensor.flags & abi.READ_ONLY:
-            yield Sign("copy is read-only", ("1.0 copy",))
+    if other is not None and other.contents is not None:
+        yield from _sign("P-44", "1.0 copy", copies.share(one.contents, other.contents))
     if device is not None:
         there = held.try_request(**MODERN, copy=True, dl_device=device)
-        if there is not None and overlap(base.tensor, there.tensor):
-            yield Sign("dl_device switches copies off", ("1.0 copy",), {"device": str(device)})
+        if there is not None and there.contents and overlap(own, there.contents):
+            text = copies.is_own_memory(there.contents)
+            yield from _sign("P-24", "1.0 copy", f"dl_device={device}: {text}")
 
 
 # References -------------------------------------------------------------------------------------
@@ -328,61 +324,22 @@ def _copies(held: Held, device: tuple[int, int] | None) -> Iterator[Sign]:
 
 def _references(x: Any, name: str, keywords: dict[str, Any]) -> Iterator[Sign]:
     """Whether each export leaves a reference to the object behind; on CPython only."""
-    if not COUNTED or not _export_and_drop(x, keywords):  # which fills caches
+    if not COUNTED or not _export_and_drop(x, keywords):
         return
-    steps = _steps(x, keywords)
-    if max(sum(step > 0 for step in steps), sum(step < 0 for step in steps)) < TIMES // 2:
+    try:
+        remains = left(x, lambda: _export_and_drop(x, keywords))
+    except Skip:  # it is too slow
         return
-    # Garbage may refer to the object. Collecting it is slow in a large process.
-    gc.collect()
-    _wait_while_dropped(x)
-    before = sys.getrefcount(x)
-    _steps(x, keywords)
-    gc.collect()
-    _wait_while_dropped(x)
-    grown = sys.getrefcount(x) - before
-    words = {"times": str(TIMES), "grown": str(abs(grown))}
-    if grown >= TIMES and _stay(x, keywords):
-        yield Sign("leaks a reference", (name,), words)
-    elif grown <= -TIMES:
-        yield Sign("drops a reference", (name,), words)
-
-
-def _wait_while_dropped(x: Any) -> None:
-    """Waits while the number of references falls: a library may free tensors on its own thread."""
-    until = time.monotonic() + LONGEST
-    count, since = sys.getrefcount(x), time.monotonic()
-    while time.monotonic() < min(until, since + PATIENCE):
-        time.sleep(0.005)
-        if sys.getrefcount(x) < count:
-            count, since = sys.getrefcount(x), time.monotonic()
-
-
-def _stay(x: Any, keywords: dict[str, Any]) -> bool:
-    """Whether references stay after so many exports that those do not count which wait to be freed.
-
-    False for exports that are too slow for it.
-    """
-    before, begin, count = sys.getrefcount(x), time.monotonic(), 0
-    while count < CERTAINLY and _export_and_drop(x, keywords):
-        count += 1
-        if time.monotonic() - begin > LONGEST:
-            break
-    gc.collect()
-    _wait_while_dropped(x)
-    return count >= CERTAINLY // 2 and sys.getrefcount(x) - before >= count * 3 / 4
-
-
-def _steps(x: Any, keywords: dict[str, Any]) -> list[int]:
-    """Returns how many references more the object has after each of some exports."""
-    counts = [sys.getrefcount(x)]
-    for _ in range(TIMES):
-        if not _export_and_drop(x, keywords):
-            break
-        counts.append(sys.getrefcount(x))
-    return [after - before for before, after in zip(counts, counts[1:])]
+    yield from _sign("X-08", name, f"exports, each dropped, leave {remains}" if remains else None)
 
 
 def _export_and_drop(x: Any, keywords: dict[str, Any]) -> bool:
-    with Held(x) as held:
-        return held.try_request(**keywords) is not None
+    try:
+        capsule = guarded(lambda: x.__dlpack__(**keywords))
+    except Raised:
+        return False
+    if not abi.is_capsule(capsule):
+        return False
+    if not is_safe_to_drop(capsule):
+        leak(capsule)
+    return True

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ... import abi, devices
+from ...conformance.rules import RULES
 from ...output import listed, plural
 from ..conclusions.findings import Findings
 from ..conclusions.oddities import Oddity
@@ -114,7 +115,7 @@ def _values(findings: Findings) -> str:
     comparison = findings.comparison
     if not comparison.truth:
         return f"not compared, because {comparison.reason}"
-    differ = any(sign.kind in ("values", "values of the interface") for sign in findings.signs)
+    differ = any(sign.kind in ("P-38", "P-24", "S-04") for sign in findings.signs)
     result = "NOT EQUAL: see the oddities" if differ else "equal"
     count = plural(comparison.count, "element")
     return f"{count} of each protocol compared with {comparison.truth}: {result}"
@@ -208,9 +209,15 @@ def oddity_text(odd: Oddity, findings: Findings) -> str:
     ]
     of_dlpack = {name for name in descriptions if name in DLPACK and name not in COPIES}
     some_refuse = any(each.raised and each.name in DLPACK for each in findings.responses)
-    if len(odd.protocols) > 1 and set(odd.protocols) == of_dlpack and not some_refuse:
+    names = set(odd.protocols) - set(COPIES)
+    if len(names) > 1 and names == of_dlpack and not some_refuse:
         return f"{first} By every protocol of DLPack."
     return f"{first} By {', '.join(TITLES[name] for name in odd.protocols)}."
+
+
+def source_of(odd: Oddity) -> str:
+    """Returns the rule that is broken, and the sentence of a standard that it follows from."""
+    return f"Rule {odd.rule}: {odd.quote or RULES[odd.rule].text}"
 
 
 def summary(findings: Findings) -> str:

@@ -34,6 +34,8 @@ STYLE = """
 .dlbridge-inspection .note { border-color: rgba(128, 128, 128, .5); opacity: .8; }
 .dlbridge-inspection .scroll { overflow-x: auto; }
 """
+# In each cell: notebooks align cells to the right, and some leave out style sheets.
+LEFT = 'style="text-align: left"'
 
 
 def as_html(findings: Findings) -> str:
@@ -60,7 +62,7 @@ def _tag(text: str, style: str) -> str:
 def _head(findings: Findings) -> str:
     title = f' <code class="faint">{escape(findings.title)}</code>' if findings.title else ""
     rows = "".join(
-        f'<tr><th>{escape(name)}</th><td class="mono">{escape(text)}</td></tr>'
+        f'<tr><th {LEFT}>{escape(name)}</th><td {LEFT} class="mono">{escape(text)}</td></tr>'
         for name, text in facts.properties(findings)
     )
     return (
@@ -78,13 +80,15 @@ def _responses(findings: Findings) -> str:
         style = {"raised": "fair", "unreadable": "bad", "skipped": "faint"}.get(response.outcome)
         text = escape(text) if style is None else f"{_tag(response.outcome, style)} {escape(text)}"
         rows.append(
-            f"<tr><td><code>{escape(response.title)}</code></td><td>{text}</td>"
-            f"<td>{escape(difference)}</td>"
+            f"<tr><td {LEFT}><code>{escape(response.title)}</code></td><td {LEFT}>{text}</td>"
+            f"<td {LEFT}>{escape(difference)}</td>"
             f'<td class="took">{facts.duration(response.seconds)}</td></tr>'
         )
     none = f'<div class="faint">None of: {escape(", ".join(absent))}</div>' if absent else ""
-    head = "<tr><th>protocol</th><th>response</th><th>differences</th><th></th></tr>"
-    return f"<h4>Responses by protocol</h4><table>{head}{''.join(rows)}</table>{none}"
+    names = ("protocol", "response", "differences", "")
+    head = "".join(f"<th {LEFT}>{name}</th>" for name in names)
+    table = f"<table><tr>{head}</tr>{''.join(rows)}</table>"
+    return f"<h4>Responses by protocol</h4>{table}{none}"
 
 
 def _memory(findings: Findings) -> str:
@@ -121,9 +125,10 @@ def _oddities(findings: Findings) -> str:
     for odd in findings.oddities:
         who = f'<br><span class="faint">&rarr; {escape(odd.who)}</span>' if odd.who else ""
         repair = f"<br>Repair: {escape(odd.repair)}" if odd.repair else ""
+        quote = f'<br><span class="faint">{escape(facts.source_of(odd))}</span>' if odd.rule else ""
         rows.append(
-            f"<tr><td>{_tag(odd.level, LEVEL_STYLES[odd.level])}</td>"
-            f"<td>{escape(facts.oddity_text(odd, findings))}{who}{repair}</td></tr>"
+            f"<tr><td {LEFT}>{_tag(odd.level, LEVEL_STYLES[odd.level])}</td>"
+            f"<td {LEFT}>{escape(facts.oddity_text(odd, findings))}{who}{repair}{quote}</td></tr>"
         )
     body = f"<table>{''.join(rows)}</table>" if rows else "<div>None.</div>"
     return f"<h4>Oddities</h4>{body}"
@@ -135,8 +140,9 @@ def _consumer(row: Verdict) -> str:
 
 def _verdicts(findings: Findings) -> str:
     rows = "".join(
-        f"<tr><td>{_tag(OUTCOMES[row.outcome][0], outcome_style(row))}</td>"
-        f"<td>{', '.join(map(_consumer, (row, *others)))}</td><td>{escape(row.text)}</td></tr>"
+        f"<tr><td {LEFT}>{_tag(OUTCOMES[row.outcome][0], outcome_style(row))}</td>"
+        f"<td {LEFT}>{', '.join(map(_consumer, (row, *others)))}</td>"
+        f"<td {LEFT}>{escape(row.text)}</td></tr>"
         for row, *others in facts.equal_verdicts(findings)
     )
     return (

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import math
 from html import escape
 
+from ...elements import index_at
 from ..reading.description import Description
-from ..reading.layout import first_indices
 from .picture import Cell, Picture, Row, draw, label_width
 
 COLUMNS, ACROSS = 16, 900  # the maximal boxes in a row, and the width in pixels
@@ -94,7 +95,8 @@ def _arrow(x: Description, corners: dict[tuple[int, ...], tuple[float, float]]) 
     assert layout is not None
     places = tuple(1 if i in layout.broadcast else n for i, n in enumerate(layout.shape))
     path = []
-    for index in first_indices(places, MOST_STEPS):
+    for number in range(min(math.prod(places), MOST_STEPS)):
+        index = index_at(places, number)
         if index not in corners:
             break
         path.append((index, corners[index]))

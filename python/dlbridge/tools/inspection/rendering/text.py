@@ -164,6 +164,8 @@ def _oddities(findings: Findings, width: int) -> Iterator[Line]:
             yield from _wrapped([(" " * 10, "")], 10, f"-> {odd.who}", width, "faint")
         if odd.repair:
             yield from _wrapped([(" " * 10, "")], 10, f"Repair: {odd.repair}", width)
+        if odd.rule:
+            yield from _wrapped([(" " * 10, "")], 10, facts.source_of(odd), width, "faint")
 
 
 def _verdicts(findings: Findings, width: int) -> Iterator[Line]:
