@@ -9,6 +9,7 @@ from .journal import (
     EVERY_IMPORT,
     EVERY_REQUEST,
     EVERY_VIEW,
+    RESULT,
     VIEW,
     Call,
     Ending,
@@ -30,7 +31,10 @@ OF_IMPORT = {
     "LegacyProducer": "C-03",
 }
 # Those that report requests of one array only, by a word of its name.
-OF_ARRAY = {" after ": "P-38", VIEW: "P-38", "()": "P-20", "read-only": "P-22"}
+OF_ARRAY = {
+    **{RESULT: "C-30", " after ": "P-38", "of size 0": "P-19", "of rank 0": "P-20"},
+    **{VIEW: "P-38", "()": "P-20", "read-only": "P-22"},
+}
 MOST_HANGS = 3  # of views, after which no further view is tried
 
 

@@ -27,6 +27,7 @@ Kind = Literal["request", "free", "drop", "view", "import", "device"]
 # The texts of calls that stand for all requests and all imports, and the subject of all views.
 EVERY_REQUEST, EVERY_IMPORT, EVERY_VIEW = "__dlpack__", "from_dlpack", "views"
 EVERY = (EVERY_REQUEST, EVERY_IMPORT)
+RESULT = "what from_dlpack returned"  # the subject of calls of results
 VIEW = " of "  # in the name of each view: "x[1:] of float32 (6,)"
 SIZE = 4096  # bytes of the file
 _HEAD = 8  # bytes: the number of entries so far (6), and the length of the present one (2)

@@ -333,8 +333,18 @@ def each_import(
 
     The keywords are those of the consumer.
     """
+    try:
+        yield from _each_import(target, cases, times, keywords)
+    finally:
+        journal.subject = ""
+
+
+def _each_import(
+    target: Target, cases: Cases, times: int, keywords: dict[str, Any]
+) -> Iterator[tuple[str, ConsumerCall]]:
     for kind in kinds(target):
         for name, fields in cases.items():
+            journal.subject = f"{journal.RESULT}: {name}"
             if kind == VERSIONED and fields.get("version", ()) is None:
                 continue
             described = _without_version(kind, fields)

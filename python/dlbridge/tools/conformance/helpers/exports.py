@@ -30,6 +30,9 @@ class Export:
     contents: abi.Contents
 
 
+_named = ""  # the array that make() has named last in the journal
+
+
 def has_dlpack(x: Any) -> bool:
     return callable(getattr(x, "__dlpack__", None))
 
@@ -53,7 +56,9 @@ def make(target: Target, **arguments: Any) -> Any:
 
     Some libraries export arrays of one dimension only: they get that shape by default.
     """
-    journal.subject = target.text_of(**arguments) if arguments else ""
+    global _named
+    if arguments or journal.subject == _named:  # and not one that arrays() has named
+        journal.subject = _named = target.text_of(**arguments) if arguments else ""
     x = target.make(**arguments)
     if not has_dlpack(x) and "shape" in target.accepts - arguments.keys():
         x = target.make(**arguments, shape=(6,))

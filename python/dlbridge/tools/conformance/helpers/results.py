@@ -32,9 +32,6 @@ Nested = Any  # numbers in nested lists
 Reader = Callable[[Any], Nested]
 
 
-RESULT = "what from_dlpack returned"  # in the journal
-
-
 class CannotRead(Exception):
     """No method reads this result; the text says what each one raised."""
 
@@ -328,7 +325,7 @@ def _journaled(name: str, way: Way) -> Way:
 
     def call(x: Any) -> Any:
         try:
-            with journal.entry(journal.Call("view", name, subject=RESULT)):
+            with journal.entry(journal.Call("view", name, subject=journal.RESULT)):
                 return way(x)
         except journal.Excluded as why:
             raise RuntimeError(str(why)) from None
