@@ -25,7 +25,7 @@ from .consumption import (
     short,
     support,
 )
-from .exports import request
+from .exports import reported_device, request
 from .producers import BEFORE, VERSION, Producer
 
 Nested = Any  # numbers in nested lists
@@ -265,9 +265,9 @@ def tensors_below(target: Target, producer: Producer, x: Any) -> list[abi.Ctypes
 def device_of(x: Any) -> tuple[int, int] | None:
     """Returns the device that a result reports, None where it reports none."""
     try:
-        type_, index = x.__dlpack_device__()
+        type_, index = reported_device(x)
         return int(type_), int(index)
-    except Exception:
+    except (journal.Excluded, Exception):
         return None
 
 

@@ -9,7 +9,7 @@ import time
 from typing import Any, Callable, NoReturn
 
 from planted import consumer, producer
-from planted.array import Array
+from planted.array import Array, row_major
 from planted.native import Memory
 from planted.planting import change, defect
 
@@ -50,14 +50,12 @@ REQUESTS: dict[str, tuple[str, Holds]] = {
 FUNCTIONS: dict[str, tuple[str, Any, str]] = {
     "device": ("P-02", Array, "__dlpack_device__"),
     "import": ("C-17", consumer, "take"),
-    "import_of_strides": ("C-10", consumer, "read_strides"),
 }
 
 
 def _register(rule: str, name: str, text: str, plant_it: Callable[[], None]) -> None:
     plant_it.__name__, plant_it.__doc__ = name, text
-    also = {"C-17": ["C-01"], "C-10": ["*"]}.get(rule, [])
-    defect(rule, *also)(plant_it)
+    defect(rule, *(["C-01"] if rule == "C-17" else []))(plant_it)
 
 
 def _request_that_ends(holds: Holds, ending: Callable[..., NoReturn]) -> Callable[[], None]:
@@ -94,6 +92,17 @@ for _ending in ENDINGS:
 class _Crashing(Memory):
     def release(self) -> None:
         crashes()
+
+
+@defect("C-10", "*")
+def import_of_strides_crashes() -> None:
+    """A tensor that is not row-major ends the process."""
+
+    def read_strides(original: Call, tensor: Any, shape: tuple[int, ...], *others: Any) -> Any:
+        strides = original(tensor, shape, *others)
+        return strides if strides == row_major(shape) else crashes()
+
+    change(consumer, "read_strides", read_strides)
 
 
 @defect("C-07", "*")
