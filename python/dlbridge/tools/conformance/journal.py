@@ -20,7 +20,7 @@ from typing import Any, Literal
 from .. import children
 from .outcomes import Skip
 
-# request: __dlpack__. free: the deleter of an export. drop: the end of a capsule that nobody used.
+# request: __dlpack__. free: the deleter of an export. drop: the end of a capsule, not consumed.
 # view: what is no part of DLPack, such as x.T. import: the consumer, with a tensor of ours.
 Kind = Literal["request", "free", "drop", "view", "import", "device"]
 

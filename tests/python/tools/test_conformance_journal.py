@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Calls that end the process, or never end: what they exclude, and which rule reports them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile_targets import Hostile
+from test_hostile_targets import IN_TIME, exists, start, wait_for, wait_for_end
+
+from dlbridge.tools import children, clock, conformance
+from dlbridge.tools.conformance import attribution, journal
+from dlbridge.tools.conformance.helpers.exports import call_of
+from dlbridge.tools.conformance.journal import Call, Ending, Journal
+
+PLAIN: dict[str, Any] = {}
+VERSIONED: dict[str, Any] = {"max_version": (1, 3)}
+
+
+def request(keywords: dict[str, Any], subject: str = "") -> Call:
+    journal.subject = subject
+    try:
+        return call_of(keywords)
+    finally:
+        journal.subject = ""
+
+
+def view(text: str) -> Call:
+    return Call("view", text)
+
+
+@pytest.mark.parametrize(
+    ("ended", "other", "is_covered"),
+    [
+        (
+            request({"copy": True}),
+            request({**VERSIONED, "copy": True}, "x.T of float32 (2, 3)"),
+            True,
+        ),
+        (request({"copy": True}), request({"copy": False}), False),
+        (request(VERSIONED), request({"max_version": (1, 0)}), True),
+        (request(VERSIONED), request({"max_version": (0, 8)}), False),
+        (request(PLAIN), request(VERSIONED), False),  # each kind of struct has its own code
+        (request(PLAIN, "int8 ()"), request(VERSIONED, "int8 ()"), True),  # it is the array
+        (request(PLAIN, "int8 ()"), request(PLAIN), False),
+        (view("x.T"), view("x[1:, ::2].T"), True),
+        (view("x.T"), view("x[1:]"), False),
+        (view("x.T"), request(PLAIN), False),
+    ],
+)
+def test_what_a_call_that_ended_excludes(ended: Call, other: Call, is_covered: bool) -> None:
+    assert ended.covers(other) is is_covered
+
+
+@pytest.mark.parametrize(
+    ("call", "rule"),
+    [
+        (request(PLAIN), "P-03"),
+        (request(VERSIONED), "P-05"),
+        (request({**VERSIONED, "copy": True}), "P-24"),
+        (request({"copy": None}), "P-48"),
+        (request({"stream": None}), "P-28"),
+        (request(PLAIN, "float32 (2, 0, 4)"), "P-19"),
+        (request(VERSIONED, "float32 ()"), "P-20"),
+        (request(PLAIN, "float32 (10,)"), "P-16"),
+        (request(PLAIN, "x[::-1] of float32 (6,)"), "P-38"),
+        (Call("import", "from_dlpack(OldProducer())"), "C-01"),
+        (Call("free", "the deleter"), "X-04"),
+        (view("x.T"), None),
+    ],
+)
+def test_the_rule_that_reports_a_call(call: Call, rule: str | None) -> None:
+    assert attribution.rule_of(call) == rule
+
+
+def test_several_endings_stand_for_all_of_their_kind() -> None:
+    how = "the process hung: no answer within 20 s"
+    endings = [Ending(request(PLAIN), how), Ending(request(VERSIONED), how)]
+    assert list(attribution.summaries(endings[:1])) == []
+    (every,) = attribution.summaries(endings)
+    assert every.call.covers(request({"copy": False}, "x[1:] of int8 (6,)"))
+    assert attribution.is_summary(every)
+    views = [Ending(request(PLAIN, f"x[{i}:] of int8 (6,)"), how) for i in range(3)]
+    (every,) = attribution.summaries(views)
+    assert every.call.covers(request(PLAIN, "x.T of int8 (2, 3)"))
+    assert not every.call.covers(request(PLAIN, "int8 (2, 3)"))
+
+
+def test_another_process_reads_the_call_that_is_made() -> None:
+    file = Journal()
+    program = (
+        "import os, time; from dlbridge.tools.conformance import journal; "
+        f"journal.open_file({file.fileno()}); call = journal.Call('view', 'x.T'); "
+        "entry = journal.entry(call); entry.__enter__(); os.kill(os.getpid(), 9)"
+    )
+    assert file.read() == (0, None)
+    paths = os.pathsep.join(sys.path)
+    environment = {**os.environ, "PYTHONPATH": paths}
+    process = subprocess.run(
+        [sys.executable, "-c", program], pass_fds=(file.fileno(),), env=environment
+    )
+    assert process.returncode == -signal.SIGKILL
+    assert file.read() == (1, view("x.T"))
+    file.clear()
+    assert file.read() == (0, None)
+    file.close()
+
+
+# The limits --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def busy() -> Iterator[list[int]]:
+    """Four processes that share one processor, and never sleep."""
+    first = min(os.sched_getaffinity(0))
+    program = f"import os; os.sched_setaffinity(0, {{{first}}})\nwhile True: pass"
+    processes = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(4)]
+    try:
+        yield [each.pid for each in processes]
+    finally:
+        for each in processes:
+            each.kill()
+            each.wait()
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="Linux counts the waits")
+def test_waits_for_a_processor_do_not_count(busy: list[int]) -> None:
+    time.sleep(1)  # Python has started
+    watches = [clock.Stopwatch(each) for each in busy]
+    time.sleep(2)
+    assert sum(each.seconds() for each in watches) < 4  # of eight: about two
+
+
+def test_sleep_counts() -> None:
+    with children.Worker(environment={"PYTHONPATH": os.pathsep.join(sys.path)}) as worker:
+        worker.call("os:getpid")
+        answer = worker.call("signal:pause", within=0.5)
+    assert (answer.outcome, answer.message) == ("hung", "no answer within 0.5 s")
+
+
+def test_a_watch_ends_a_call() -> None:
+    with children.Worker() as worker:
+        answer = worker.call("signal:pause", watch=lambda spent: "enough" if spent > 0.2 else None)
+    assert (answer.outcome, answer.message) == ("hung", "enough")
+
+
+def test_the_whole_run_has_a_limit() -> None:
+    report = conformance.examine("planted.library:make", only=["P-01", "P-02"], limit=1e-9)
+    assert {each.got for each in report.results} == {
+        "not examined: the run has taken longer than 1e-09 s"
+    }
+    assert report.status == 2
+
+
+def test_strict_counts_warnings() -> None:
+    for strict, status in ((False, 0), (True, 1)):
+        report = conformance.examine("conformance_targets:NoDevice", only="P-01", strict=strict)
+        assert [each.outcome for each in report.results] == ["warn"]
+        assert report.status == status
+
+
+# The end of the run ------------------------------------------------------------------------------
+
+HANGS = Hostile(
+    in_export="""
+with open("hangs", "w") as file:
+    file.write(str(os.getpid()))
+time.sleep(120)
+"""
+)
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_further_ctrl_c_end_the_run_at_once(count: int, tmp_path: Path) -> None:
+    HANGS.write(tmp_path)
+    process = start(tmp_path)
+    try:
+        hanging = int(wait_for(tmp_path / "hangs"))
+        for _ in range(count):
+            process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=IN_TIME)
+    finally:
+        process.kill()
+    assert (process.returncode, err) == (130, "")
+    assert wait_for_end(hanging, 10)
+
+
+def test_no_process_outlives_a_killed_run(tmp_path: Path) -> None:
+    HANGS.write(tmp_path)
+    process = start(tmp_path)
+    hanging = int(wait_for(tmp_path / "hangs"))
+    assert exists(hanging)
+    process.kill()
+    process.communicate(timeout=IN_TIME)
+    assert wait_for_end(hanging, 10)
