@@ -208,7 +208,7 @@ def _of_namespace(name: str) -> Target:
     as_array: Any = getattr(module, "asarray", None)
 
     def factory(shape: tuple[int, ...], dtype: str) -> Any:
-        return as_array(numbers(shape, dtype), dtype=getattr(module, dtype))
+        return as_array(numbers(shape, dtype), dtype=getattr(module, dtype, dtype))
 
     consume = getattr(module, "from_dlpack", None)
     if as_array is None and consume is None:

@@ -264,8 +264,9 @@ def other_dtypes_at_one_address(target: Target) -> str:
     for kind in kinds(target):
         content = samples.encode(samples.FLOAT32, 0, 64)
         pointer = device_memory.upload(content, device_memory.selected())
-        first = import_as(target, kind, pointer=pointer, shape=(4,), strides=(1,))
-        call = import_as(target, kind, pointer=pointer, dtype=(0, 32, 1), shape=(4,), strides=(1,))
+        flat: dict[str, Any] = {"pointer": pointer, "shape": (4,), "strides": (1,)}
+        first = import_as(target, kind, **flat, dtype=samples.FLOAT32)
+        call = import_as(target, kind, **flat, dtype=(0, 32, 1))
         first.release()
         if call.refusal is not None:
             continue

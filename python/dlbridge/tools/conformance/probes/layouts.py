@@ -31,7 +31,7 @@ from ..helpers.expectations import (
     wrong_values,
 )
 from ..helpers.exports import best, device_of, make
-from ..helpers.producers import VERSION, FixedProducer, Producer
+from ..helpers.producers import PLAIN, VERSION, FixedProducer, Producer
 from ..helpers.results import CannotRead, readers, values_of
 from ..helpers.trials import survivors
 from ..outcomes import Broken, Skip, name_error
@@ -46,7 +46,6 @@ SIZES: dict[str, Triple] = {
     "float64": (2, 64, 1),
     "complex128": (5, 128, 1),
 }
-FLOAT32_ONLY = {"float32": samples.FLOAT32}
 
 
 def in_sizes(cases: Cases, sizes: dict[str, Triple] = SIZES) -> Cases:
@@ -142,7 +141,7 @@ def offsets_are_not_ignored(target: Target) -> str:
 
 @probe("C-24", hostile=True)
 def offsets_are_accepted(target: Target) -> str:
-    return accepted(target, in_sizes(OFFSETS, FLOAT32_ONLY), byte_offset=0)
+    return accepted(target, in_sizes(OFFSETS, {"the plain dtype": PLAIN["dtype"]}), byte_offset=0)
 
 
 # C-10: strides -----------------------------------------------------------------------------------
@@ -233,7 +232,7 @@ def tensors_at_one_address(target: Target) -> str:
     """A consumer that remembers an address, a type or a producer would return an old tensor."""
     readers(target)
     count = 0
-    content = samples.encode(samples.FLOAT32, 0, 64)
+    content = samples.encode(PLAIN["dtype"], 0, 64)
     shared = device_memory.upload(content, device_memory.selected())
     other = layouts(((3, 2), (2, 1)), ((2, 3), (1, 2)), ((4,), (1,)), ((2, 3), (3, 1)))
     for kind in kinds(target):
@@ -307,7 +306,7 @@ def many_dimensions_are_right_or_refused(target: Target) -> str:
             continue
         while isinstance(values, (list, tuple)) and len(values) == 1:
             values = values[0]
-        if values != samples.value(samples.FLOAT32, 0):
+        if values != samples.value(PLAIN["dtype"], 0):
             wrong.append(f"{title}: got {short(repr(values))}")
     if wrong:
         raise Broken(summed_up(wrong))
