@@ -48,6 +48,7 @@ def view(text: str) -> Call:
         (request({"copy": True}), request({"copy": False}), False),
         (request(VERSIONED), request({"max_version": (1, 0)}), True),
         (request(VERSIONED), request({"max_version": (0, 8)}), False),
+        (request(VERSIONED), request({"max_version": ("1", "0")}), False),
         (request(PLAIN), request(VERSIONED), False),  # each kind of struct has its own code
         (request(PLAIN, "int8 ()"), request(VERSIONED, "int8 ()"), True),  # it is the array
         (request(PLAIN, "int8 ()"), request(PLAIN), False),

@@ -85,15 +85,16 @@ class Lane:
         """Makes each kind of call once, and excludes those that end the process."""
         for _ in range(MOST_ENDINGS):
             try:
-                answer = self._call("make_calls", self._to_open)
+                answer = self._call("make_calls", children.SECONDS)
             except CannotExamine as reason:
                 self._lost = reason
                 return
             if answer.outcome == "returned":
                 return
+            is_late = answer.outcome == "hung" and not self._is_stuck
             ending = self._ending(answer)
             self._end_process()
-            if ending is None:  # it raised, or ended between two calls
+            if ending is None or is_late:  # it raised, or ended between two calls
                 return
             self.exclude(ending)
 

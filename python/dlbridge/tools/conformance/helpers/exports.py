@@ -83,13 +83,17 @@ def _spelled(keywords: Keywords) -> list[str]:
 def call_of(keywords: Keywords, *arguments: Any) -> journal.Call:
     """Names a request in the journal. All versions from 1.0 on are one, and so are all devices."""
     words = (
-        name
-        if name in ("max_version", "dl_device") and isinstance(value, tuple) and value >= (1,)
-        else f"{name}={value!r}"
+        name if name in ("max_version", "dl_device") and _is_from_1(value) else f"{name}={value!r}"
         for name, value in keywords.items()
         if value is not None
     )
     return journal.Call("request", call_text(keywords, *arguments), tuple(words), journal.subject)
+
+
+def _is_from_1(value: Any) -> bool:
+    """Whether it is a tuple that begins with a positive integer; probes also pass other things."""
+    first = value[0] if isinstance(value, tuple) and value else None
+    return isinstance(first, int) and first > 0
 
 
 # Calls of the producer --------------------------------------------------------------------------
