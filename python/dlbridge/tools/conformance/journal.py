@@ -8,14 +8,13 @@ unit tests, keeps its journal in memory.
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import json
 import mmap
 import os
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from .. import children
 from .outcomes import Skip
@@ -33,8 +32,7 @@ SIZE = 4096  # bytes of the file
 _HEAD = 8  # bytes: the number of entries so far (6), and the length of the present one (2)
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """A call into the library."""
 
     kind: Kind
@@ -76,7 +74,7 @@ class Ending:
         return f"{self.call}: {self.how}"
 
     def as_json(self) -> dict[str, Any]:
-        return {"call": self.call.__dict__, "how": self.how}
+        return {"call": self.call._asdict(), "how": self.how}
 
     @staticmethod
     def of_json(value: dict[str, Any]) -> Ending:
@@ -136,28 +134,42 @@ def require(call: Call) -> None:
         raise Excluded(f"not examined, because of {ending}")
 
 
-@contextlib.contextmanager
-def entry(call: Call) -> Iterator[None]:
-    """Names the call in the block. Raises Excluded where it must not be made."""
-    global _current
-    require(call)
-    if _current is not None and _current.kind == call.kind:  # the outer one says more
-        yield
-        return
-    previous, _current = _current, call
-    before = bytes(_page[_HEAD : _HEAD + int.from_bytes(_page[6:_HEAD], "little")])
-    _write(json.dumps(call.__dict__).encode()[: SIZE - _HEAD])
-    try:
-        yield
-    finally:
-        _current = previous
-        _write(before)
+class entry:
+    """A context manager, for a call in its block. Raises Excluded where it must not be made.
+
+    Of two calls of one kind, one inside the other, the outer one says more.
+    """
+
+    __slots__ = ("_call", "_outer")
+
+    def __init__(self, call: Call) -> None:
+        self._call, self._outer = call, _current
+
+    def __enter__(self) -> None:
+        global _current
+        if _endings:
+            require(self._call)
+        if self._outer is None or self._outer.kind != self._call.kind:
+            _current = self._call
+            _write(_encoded(self._call))
+
+    def __exit__(self, *raised: object) -> None:
+        global _current
+        if _current is not self._outer:
+            _current = self._outer
+            _write(b"" if _current is None else _encoded(_current))
+
+
+@functools.lru_cache(maxsize=64)
+def _encoded(call: Call) -> bytes:
+    return json.dumps(call._asdict()).encode()[: SIZE - _HEAD]
 
 
 def _write(text: bytes) -> None:
+    global _count
+    _count += 1
     _page[_HEAD : _HEAD + len(text)] = text
-    _page[6:_HEAD] = len(text).to_bytes(2, "little")
-    tick()
+    _page[:_HEAD] = _count.to_bytes(6, "little") + len(text).to_bytes(2, "little")
 
 
 # In the parent process ---------------------------------------------------------------------------
