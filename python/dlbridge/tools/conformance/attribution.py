@@ -33,7 +33,7 @@ OF_IMPORT = {
 # Those that report requests of one array only, by a word of its name.
 OF_ARRAY = {
     **{RESULT: "C-30", " after ": "P-38", "of size 0": "P-19", "of rank 0": "P-20"},
-    **{VIEW: "P-38", "()": "P-20", "read-only": "P-22"},
+    **{VIEW: "P-38", "read-only": "P-22", "()": "P-20"},
 }
 MOST_HANGS = 3  # of views, after which no further view is tried
 
@@ -55,9 +55,8 @@ def rule_of(call: Call) -> str | None:
 
 def _of_array(subject: str) -> str:
     extents = subject[subject.rfind("(") :].strip("()").split(",")
-    if VIEW not in subject and "0" in [each.strip() for each in extents]:
-        return "P-19"
-    return _first(OF_ARRAY, subject, "P-16")
+    is_empty = "0" in [each.strip() for each in extents]
+    return _first(OF_ARRAY, subject, "P-19" if is_empty else "P-16")
 
 
 def _first(rules: dict[str, str], text: str, default: str) -> str:

@@ -46,6 +46,7 @@ class Lane:
         self._ended: Counter[Call] = Counter()  # how often calls have ended the process
         self._last, self._is_stuck = (0, 0.0), False
         self._seconds = SECONDS if seconds is None else seconds
+        self._of_a_call = min(CALL, self._seconds)
         self._to_open = children.SECONDS if seconds is None else seconds
         self._keywords: dict[str, Any] = {"name": name, "consumer": consumer, "device": device}
         self._is_open = self._is_untouched = False
@@ -164,6 +165,7 @@ class Lane:
             self.open()
         self._is_untouched = False
         more = OPENED_AGAIN * self._opening if probe is not None and probe.hostile else 0.0
+        more += self._of_a_call  # so that a call that hangs at last is seen to hang
         keywords = {} if probe is None else {"probe": probe.name}
         self._journal.clear()
         self._last, self._is_stuck = (0, 0.0), False
@@ -181,9 +183,8 @@ class Lane:
         count, _ = self._journal.read()
         if count != self._last[0]:
             self._last = count, seconds
-        limit = min(CALL, self._seconds)
-        self._is_stuck = seconds - self._last[1] > limit
-        return f"no answer within {limit:g} s" if self._is_stuck else None
+        self._is_stuck = seconds - self._last[1] > self._of_a_call
+        return f"no answer within {self._of_a_call:g} s" if self._is_stuck else None
 
     def _ending(self, answer: children.Answer) -> Ending | None:
         """Returns the call that ended the process, where it was in one."""
