@@ -343,7 +343,8 @@ def test_a_hostile_probe_has_time_to_open_the_target_again(monkeypatch: pytest.M
     monkeypatch.setattr(children.Worker, "call", note_limit)
     monkeypatch.setattr(lane, "time", SlowClock())
     conformance.examine("conformance_targets:tensor", only={"P-01", "X-04"}, seconds=50)
-    assert limits == {False: 50, True: 50 + 3 * lane.OPENED_AGAIN}
+    usual = 50 + lane.CALL  # a call that begins at the end of the check has its own time
+    assert limits == {False: usual, True: usual + 3 * lane.OPENED_AGAIN}
 
 
 # Nothing to examine ------------------------------------------------------------------------------
