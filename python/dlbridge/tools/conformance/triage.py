@@ -56,7 +56,7 @@ def _of_a_producer(target: Target) -> None:
     answered: list[Keywords] = []
     for keywords in (*REQUESTS, own, {"max_version": NEWEST, **own}):
         with contextlib.suppress(Skip, Exception):
-            _release(request(x, **keywords), keywords)
+            _hold(request(x, **keywords))
             answered.append(keywords)
     for keywords in answered:
         with contextlib.suppress(Skip, Exception):
@@ -77,7 +77,7 @@ def _device(x: Any) -> tuple[int, int]:
         return device_memory.selected()
 
 
-def _release(capsule: Any, keywords: Keywords) -> None:
+def _hold(capsule: Any) -> None:
     """Keeps a tensor, so that this call neither drops nor frees it."""
     _held.append(capsule)
     with contextlib.suppress(TypeError, abi.Unreadable):
