@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from test_hostile_targets import IN_TIME, exists, start, wait_for, wait_for_end
 from dlbridge.tools import children, clock, conformance
 from dlbridge.tools.conformance import attribution, journal
 from dlbridge.tools.conformance.helpers.exports import call_of
-from dlbridge.tools.conformance.journal import Call, Ending, Journal
+from dlbridge.tools.conformance.journal import FACTORY, Call, Ending, Journal
 
 PLAIN: dict[str, Any] = {}
 VERSIONED: dict[str, Any] = {"max_version": (1, 3)}
@@ -35,6 +35,11 @@ def request(keywords: dict[str, Any], subject: str = "") -> Call:
 
 def view(text: str) -> Call:
     return Call("view", text)
+
+
+def factory(*words: str) -> Call:
+    text = f"{FACTORY}, called with {', '.join(words)}" if words else FACTORY
+    return Call("factory", text, words)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +60,10 @@ def view(text: str) -> Call:
         (view("x.T"), view("x[1:, ::2].T"), True),
         (view("x.T"), view("x[1:]"), False),
         (view("x.T"), request(PLAIN), False),
+        (factory("dtype='int8'"), factory("shape=(6,)", "dtype='int8'"), True),
+        (factory("dtype='int8'"), factory(), False),
+        (factory(), factory("shape=(6,)"), True),
+        (factory(), request(PLAIN), False),
     ],
 )
 def test_what_a_call_that_ended_excludes(ended: Call, other: Call, is_covered: bool) -> None:
@@ -76,6 +85,7 @@ def test_what_a_call_that_ended_excludes(ended: Call, other: Call, is_covered: b
         (Call("import", "from_dlpack(OldProducer())"), "C-01"),
         (Call("free", "the deleter"), "X-04"),
         (view("x.T"), None),
+        (factory("dtype='int8'"), None),
     ],
 )
 def test_the_rule_that_reports_a_call(call: Call, rule: str | None) -> None:
@@ -113,6 +123,61 @@ def test_another_process_reads_the_call_that_is_made() -> None:
     file.clear()
     assert file.read() == (0, None)
     file.close()
+
+
+ENDING_FACTORY = """
+import os
+from dlbridge.tools.ctypes_arrays import array
+
+calls = 0
+
+class Array:
+    def __init__(self, dtype):
+        self.dtype = dtype
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self):
+        return array([1, 2], self.dtype)
+
+def make(dtype="float32"):
+    global calls
+    calls += 1
+    if {condition}:
+        os.abort()
+    return Array(dtype)
+"""
+
+
+@pytest.fixture
+def ending_factory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], str]:
+    """Writes a module whose factory ends the process under a condition, and returns its target."""
+
+    def write(name: str, condition: str) -> str:
+        (tmp_path / f"{name}.py").write_text(ENDING_FACTORY.format(condition=condition))
+        monkeypatch.syspath_prepend(str(tmp_path))
+        return f"{name}:make"
+
+    return write
+
+
+def test_a_dtype_for_which_the_factory_ends_the_process(
+    ending_factory: Callable[[str, str], str],
+) -> None:
+    target = ending_factory("ends_for_a_dtype", "dtype == 'int8'")
+    report = conformance.examine(target, only={"P-03", "P-16"})
+    assert [each.outcome for each in report.results] == ["pass", "pass"]
+    (remark,) = report.remarks
+    assert remark.startswith("the factory, called with dtype='int8': the process crashed: SIGABRT")
+
+
+def test_a_factory_that_ends_the_process_when_it_is_called_again(
+    ending_factory: Callable[[str, str], str],
+) -> None:
+    target = ending_factory("ends_when_called_again", "calls > 3")
+    with pytest.raises(conformance.CannotExamine, match="make: the factory: the process crashed"):
+        conformance.examine(target, only={"P-03", "P-16"})
 
 
 # The limits --------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ MOST_HANGS = 3  # of views, after which no further view is tried
 
 def rule_of(call: Call) -> str | None:
     """Returns the rule that reports that a call ended the process; None for no part of DLPack."""
-    if call.kind == "view":
+    if call.kind in ("view", "factory"):
         return None
     if call.kind == "import":
         return _first(OF_IMPORT, call.text, "C-17")

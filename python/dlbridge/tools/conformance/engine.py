@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Callable
 
 from .attribution import is_summary, rule_of
-from .journal import Ending
+from .journal import FACTORY, Ending
 from .lane import Lane
 from .probes import in_order
 from .registry import Probe
@@ -159,6 +159,7 @@ class Examination:
         try:
             answer = self._first.open()
             self._first.make_calls()
+            _needs_a_factory(target, self._first.endings)
         except BaseException:
             self.close()
             raise
@@ -276,6 +277,13 @@ class Examination:
             if probe.rule == rule:
                 self._run(self._first, probe)
         return self.result(rule)
+
+
+def _needs_a_factory(target: str, endings: Sequence[Ending]) -> None:
+    """Raises CannotExamine where the factory ends the process, called once more as before."""
+    for ending in endings:
+        if ending.call.text == FACTORY:
+            raise CannotExamine(f"{target}: {ending}")
 
 
 class _Shown:

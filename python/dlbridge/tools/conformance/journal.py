@@ -21,11 +21,13 @@ from .outcomes import Skip
 
 # request: __dlpack__. free: the deleter of an export. drop: the end of a capsule, not consumed.
 # view: what is no part of DLPack, such as x.T. import: the consumer, with a tensor of ours.
-Kind = Literal["request", "free", "drop", "view", "import", "device"]
+# factory: a call of it, with the keywords that are not the usual ones.
+Kind = Literal["request", "free", "drop", "view", "import", "device", "factory"]
 
 # The texts of calls that stand for all requests and all imports, and the subject of all views.
 EVERY_REQUEST, EVERY_IMPORT, EVERY_VIEW = "__dlpack__", "from_dlpack", "views"
-EVERY = (EVERY_REQUEST, EVERY_IMPORT)
+FACTORY = "the factory"  # its call without keywords, which stands for all of its calls
+EVERY = (EVERY_REQUEST, EVERY_IMPORT, FACTORY)
 RESULT = "what from_dlpack returned"  # the subject of calls of results
 VIEW = " of "  # in the name of each view: "x[1:] of float32 (6,)"
 SIZE = 4096  # bytes of the file
@@ -37,7 +39,7 @@ class Call(NamedTuple):
 
     kind: Kind
     text: str  # "__dlpack__(copy=True)", "x.T"
-    keywords: tuple[str, ...] = ()  # of a request, and of the consumer: "copy=True"
+    keywords: tuple[str, ...] = ()  # of a request, the consumer and the factory: "copy=True"
     subject: str = ""  # the array that is examined; "": the plain one
 
     def __str__(self) -> str:
@@ -47,7 +49,8 @@ class Call(NamedTuple):
         """Whether another call does what this one does, and more.
 
         What ends in one request of a plain array is expected to end so in each request that has
-        its keywords, of every array; and a view, in each view of it.
+        its keywords, of every array; a call of the factory, in each one that has its keywords; and
+        a view, in each view of it.
         """
         if self.kind != other.kind or not self._is_of(other.subject):
             return False

@@ -127,7 +127,7 @@ class Lane:
     def _is_to_exclude(self, ending: Ending) -> bool:
         """Whether probes do without a call: it is of one array, or has ended processes before."""
         self._ended[ending.call] += 1
-        is_of_one = bool(ending.call.subject) or ending.call.kind == "view"
+        is_of_one = bool(ending.call.subject) or ending.call.kind in ("view", "factory")
         return is_of_one or self._ended[ending.call] > 1
 
     def _run(self, probe: Probe) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class Target:
     def make(self, **overrides: Any) -> Any:
         """Calls the factory with USUAL, updated by the arguments.
 
-        Raises Skip where the factory has no such parameter, or raises.
+        Raises Skip where the factory has no such parameter, or raises, or ends the process.
         """
         if self.factory is None:
             raise NoFactory(f"{self.name} has no factory of producers")
@@ -74,13 +74,14 @@ class Target:
         arguments = {
             name: value for name, value in {**USUAL, **wanted}.items() if name in self.accepts
         }
+        words = tuple(f"{name}={value!r}" for name, value in overrides.items())
+        text = f"{journal.FACTORY}, called with {', '.join(words)}" if words else journal.FACTORY
         try:
-            with library_code():
+            with journal.entry(journal.Call("factory", text, words)), library_code():
                 return self.factory(**arguments)
         except Exception as error:
-            text = ", ".join(f"{name}={value!r}" for name, value in overrides.items())
-            text = f", called with {text}," if text else ""
-            raise Skip(f"the factory{text} raised {name_error(error)}") from error
+            comma = "," if words else ""
+            raise Skip(f"{text}{comma} raised {name_error(error)}") from error
 
     def text_of(self, **overrides: Any) -> str:
         """Returns the text of an array that make() creates: "float32 (2, 3)"."""
