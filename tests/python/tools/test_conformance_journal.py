@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from test_hostile_targets import IN_TIME, exists, start, wait_for, wait_for_end
 
 from dlbridge.tools import children, clock, conformance
 from dlbridge.tools.conformance import attribution, journal
-from dlbridge.tools.conformance.helpers.exports import call_of
+from dlbridge.tools.conformance.helpers.exports import AGAIN, SOURCE, USED, call_of
 from dlbridge.tools.conformance.journal import FACTORY, Call, Ending, Journal
 
 PLAIN: dict[str, Any] = {}
@@ -57,6 +58,8 @@ def factory(*words: str) -> Call:
         (request(PLAIN), request(VERSIONED), False),  # each kind of struct has its own code
         (request(PLAIN, "int8 ()"), request(VERSIONED, "int8 ()"), True),  # it is the array
         (request(PLAIN, "int8 ()"), request(PLAIN), False),
+        (request(PLAIN, "int8 (6,)"), request(PLAIN, "x[1:] of int8 (6,)"), True),
+        (request(PLAIN, "x[1:] of int8 (6,)"), request(PLAIN, "x[::2] of int8 (6,)"), False),
         (view("x.T"), view("x[1:, ::2].T"), True),
         (view("x.T"), view("x[1:]"), False),
         (view("x.T"), request(PLAIN), False),
@@ -64,6 +67,7 @@ def factory(*words: str) -> Call:
         (factory("dtype='int8'"), factory(), False),
         (factory(), factory("shape=(6,)"), True),
         (factory(), request(PLAIN), False),
+        (AGAIN, request(VERSIONED), False),
     ],
 )
 def test_what_a_call_that_ended_excludes(ended: Call, other: Call, is_covered: bool) -> None:
@@ -86,10 +90,23 @@ def test_what_a_call_that_ended_excludes(ended: Call, other: Call, is_covered: b
         (Call("free", "the deleter"), "X-04"),
         (view("x.T"), None),
         (factory("dtype='int8'"), None),
+        (AGAIN, "P-32"),
+        (USED, "X-03"),
+        (SOURCE, "X-07"),
     ],
 )
 def test_the_rule_that_reports_a_call(call: Call, rule: str | None) -> None:
     assert attribution.rule_of(call) == rule
+
+
+def test_a_request_on_another_thread_excludes_no_other_one() -> None:
+    calls: list[Call] = []
+    thread = threading.Thread(target=lambda: calls.append(request({"copy": True})))
+    thread.start()
+    thread.join()
+    assert attribution.rule_of(calls[0]) == "P-31"
+    assert not calls[0].covers(request({"copy": True}))
+    assert request({"copy": True}).covers(calls[0])
 
 
 def test_several_endings_stand_for_all_of_their_kind() -> None:
@@ -178,6 +195,52 @@ def test_a_factory_that_ends_the_process_when_it_is_called_again(
     target = ending_factory("ends_when_called_again", "calls > 3")
     with pytest.raises(conformance.CannotExamine, match="make: the factory: the process crashed"):
         conformance.examine(target, only={"P-03", "P-16"})
+
+
+# Calls that end the process for one reason beside their keywords, and the rule of each.
+ENDINGS = {
+    "P-31": "if threading.current_thread() is not threading.main_thread(): os.abort()",
+    "P-32": """
+if hasattr(self, "exported"):
+    os.abort()
+self.exported = True
+""",
+    "X-03": """
+capsule = array([1.0, 2.0], "float32")
+python.PyCapsule_SetDestructor(ctypes.py_object(capsule), end_of_used)
+return capsule
+""",
+    "X-07": """
+if not hasattr(self, "end"):
+    self.end = End()
+""",
+}
+AT_IMPORT = """
+import ctypes
+from dlbridge.tools import abi
+
+class End:
+    def __del__(self):
+        os.abort()
+
+python = ctypes.PyDLL(None)
+
+@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+def end_of_used(capsule):
+    if not python.PyCapsule_IsValid(ctypes.c_void_p(capsule), b"dltensor_versioned"):
+        os.abort()
+"""
+
+
+@pytest.mark.parametrize("rule", ENDINGS)
+def test_one_rule_reports_what_ends_the_process(
+    rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"ends_{rule.replace('-', '_')}"
+    Hostile(at_import=AT_IMPORT, in_export=ENDINGS[rule]).write(tmp_path, name)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    report = conformance.examine(f"{name}:Array", only={rule, "P-03", "P-11", "P-28", "X-01"})
+    assert [each.id for each in report.results if each.outcome == "crash"] == [rule]
 
 
 # The limits --------------------------------------------------------------------------------------

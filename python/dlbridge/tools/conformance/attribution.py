@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .journal import (
+    AGAIN,
     EVERY_IMPORT,
     EVERY_REQUEST,
     EVERY_VIEW,
+    ON_THREAD,
     RESULT,
     VIEW,
     Call,
@@ -17,6 +19,8 @@ from .journal import (
 
 # The rules that report a request or an import, by a word of it: the first one that it has.
 OF_REQUEST = {
+    AGAIN: "P-32",
+    ON_THREAD: "P-31",
     "copy=True": "P-24",
     "copy=False": "P-23",
     "dl_device": "P-26",
@@ -49,7 +53,7 @@ def rule_of(call: Call) -> str | None:
     if call.kind == "request":
         none = "P-28" if "stream=None" in call.text else "P-48" if "=None" in call.text else "P-03"
         return _first(OF_REQUEST, " ".join(call.keywords), none)
-    others = {"device": "P-02", "drop": "X-01", "free": "X-04"}
+    others = {"device": "P-02", "drop": "X-01", "used": "X-03", "free": "X-04", "source": "X-07"}
     return others[call.kind] if "result" not in call.text else "C-07"
 
 

@@ -20,13 +20,15 @@ from .. import children
 from .outcomes import Skip
 
 # request: __dlpack__. free: the deleter of an export. drop: the end of a capsule, not consumed.
+# used: the end of one that was consumed. source: the end of an array that was exported.
 # view: what is no part of DLPack, such as x.T. import: the consumer, with a tensor of ours.
 # factory: a call of it, with the keywords that are not the usual ones.
-Kind = Literal["request", "free", "drop", "view", "import", "device", "factory"]
+Kind = Literal["request", "free", "drop", "used", "source", "view", "import", "device", "factory"]
 
 # The texts of calls that stand for all requests and all imports, and the subject of all views.
 EVERY_REQUEST, EVERY_IMPORT, EVERY_VIEW = "__dlpack__", "from_dlpack", "views"
 FACTORY = "the factory"  # its call without keywords, which stands for all of its calls
+AGAIN, ON_THREAD = "again", "on another thread"  # words of requests, as keywords are
 EVERY = (EVERY_REQUEST, EVERY_IMPORT, FACTORY)
 RESULT = "what from_dlpack returned"  # the subject of calls of results
 VIEW = " of "  # in the name of each view: "x[1:] of float32 (6,)"
@@ -49,8 +51,8 @@ class Call(NamedTuple):
         """Whether another call does what this one does, and more.
 
         What ends in one request of a plain array is expected to end so in each request that has
-        its keywords, of every array; a call of the factory, in each one that has its keywords; and
-        a view, in each view of it.
+        its keywords, of every array; in one of another array, in those of its views; a call of the
+        factory, in each one that has its keywords; and a view, in each view of it.
         """
         if self.kind != other.kind or not self._is_of(other.subject):
             return False
@@ -62,8 +64,9 @@ class Call(NamedTuple):
         return every or self.text == other.text
 
     def _is_of(self, subject: str) -> bool:
-        is_view = VIEW in subject
-        return self.subject in ("", subject) or (self.subject == EVERY_VIEW and is_view)
+        if self.subject == EVERY_VIEW:
+            return VIEW in subject
+        return self.subject in ("", subject) or subject.endswith(VIEW + self.subject)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import children
 from .attribution import summaries
-from .journal import Call, Ending, Journal
+from .journal import ON_THREAD, Call, Ending, Journal
 from .registry import Probe
 from .results import presentable
 from .target import CannotExamine
@@ -125,10 +125,11 @@ class Lane:
             return {"outcome": "skip", "got": f"the target cannot be opened again: {reason}"}
 
     def _is_to_exclude(self, ending: Ending) -> bool:
-        """Whether probes do without a call: it is of one array, or has ended processes before."""
-        self._ended[ending.call] += 1
-        is_of_one = bool(ending.call.subject) or ending.call.kind in ("view", "factory")
-        return is_of_one or self._ended[ending.call] > 1
+        """Whether probes do without a call: few need it, or it has ended processes before."""
+        call = ending.call
+        self._ended[call] += 1
+        few_need_it = call.subject or call.kind in ("view", "factory") or ON_THREAD in call.keywords
+        return bool(few_need_it) or self._ended[call] > 1
 
     def _run(self, probe: Probe) -> dict[str, Any]:
         was_new = not self._is_open or self._is_untouched

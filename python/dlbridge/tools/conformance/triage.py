@@ -17,8 +17,11 @@ from .helpers import device_memory
 from .helpers.arrays import VIEWED, another_element, view_of, views_of
 from .helpers.consumption import ConsumerCall
 from .helpers.exports import (
+    AGAIN,
     DROP,
     NEWEST,
+    SOURCE,
+    USED,
     Keywords,
     device_of,
     free,
@@ -56,8 +59,18 @@ def _of_a_producer(target: Target) -> None:
     answered: list[Keywords] = []
     for keywords in (*REQUESTS, own, {"max_version": NEWEST, **own}):
         with contextlib.suppress(Skip, Exception):
-            _hold(request(x, **keywords))
+            _hold(request(_kept(target), **keywords))
             answered.append(keywords)
+    for keywords in answered[:2]:  # one for each kind of struct
+        with contextlib.suppress(Skip, Exception):
+            _request_again(_kept(target), keywords)
+    for keywords in answered[:2]:
+        with contextlib.suppress(Skip, Exception):
+            source = make(target)
+            _hold(request(source, **keywords))
+            with journal.entry(SOURCE):
+                del source
+                gc.collect()
     for keywords in answered:
         with contextlib.suppress(Skip, Exception):
             capsule = request(x, **keywords)
@@ -66,8 +79,25 @@ def _of_a_producer(target: Target) -> None:
                 gc.collect()
     for keywords in answered:
         with contextlib.suppress(Skip, Exception):
-            free(abi.take(request(x, **keywords)))
+            capsule = request(x, **keywords)
+            tensor = abi.take(capsule)
+            with contextlib.suppress(journal.Excluded), journal.entry(USED):
+                del capsule
+                gc.collect()
+            free(tensor)
     _views(target, x)
+
+
+def _kept(target: Target) -> Any:
+    """Returns an array for one call, which neither earlier exports nor its own end disturb."""
+    _held.append(make(target))
+    return _held[-1]
+
+
+def _request_again(x: Any, keywords: Keywords) -> None:
+    _hold(request(x, **keywords))
+    with journal.entry(AGAIN):
+        _hold(request(x, **keywords))
 
 
 def _device(x: Any) -> tuple[int, int]:
@@ -84,7 +114,7 @@ def _hold(capsule: Any) -> None:
         abi.take(capsule)
 
 
-_held: list[Any] = []
+_held: list[Any] = []  # capsules, and arrays
 
 
 def _views(target: Target, x: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import enum
 import operator
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,12 +83,16 @@ def _spelled(keywords: Keywords) -> list[str]:
 
 def call_of(keywords: Keywords, *arguments: Any) -> journal.Call:
     """Names a request in the journal. All versions from 1.0 on are one, and so are all devices."""
-    words = (
+    words = [
         name if name in ("max_version", "dl_device") and _is_from_1(value) else f"{name}={value!r}"
         for name, value in keywords.items()
         if value is not None
-    )
-    return journal.Call("request", call_text(keywords, *arguments), tuple(words), journal.subject)
+    ]
+    text = call_text(keywords, *arguments)
+    if threading.current_thread() is not threading.main_thread():
+        words.append(journal.ON_THREAD)
+        text = f"{text} {journal.ON_THREAD}"
+    return journal.Call("request", text, tuple(words), journal.subject)
 
 
 def _is_from_1(value: Any) -> bool:
@@ -98,8 +103,12 @@ def _is_from_1(value: Any) -> bool:
 
 # Calls of the producer --------------------------------------------------------------------------
 
-_kept: list[Any] = []  # capsules whose end would be that of the process
+_kept: list[Any] = []  # capsules and arrays whose end would be that of the process
+_requested: dict[int, Any] = {}  # arrays of which a further request would end the process
 DROP = journal.Call("drop", "the end of an unused capsule")
+USED = journal.Call("used", "the end of a used capsule")
+SOURCE = journal.Call("source", "the end of an array that was exported")
+AGAIN = journal.Call("request", "a further __dlpack__() of an array", (journal.AGAIN,))
 FREE = journal.Call("free", "the deleter")
 DEVICE = journal.Call("device", "__dlpack_device__()")
 
@@ -109,11 +118,23 @@ def request(x: Any, *arguments: Any, **keywords: Any) -> Any:
 
     Raises Excluded where this request ends the process.
     """
+    if journal.excluding(AGAIN) is not None:
+        if id(x) in _requested:
+            journal.require(AGAIN)
+        _requested[id(x)] = x
     with journal.entry(call_of(keywords, *arguments)), library_code():
         capsule = x.__dlpack__(*arguments, **keywords)
-    if journal.excluding(DROP) is not None:
+    if journal.excluding(DROP) is not None or journal.excluding(USED) is not None:
         _kept.append(capsule)
+    if journal.excluding(SOURCE) is not None:
+        _kept.append(x)
     return capsule
+
+
+def require_ends() -> None:
+    """Raises Excluded where request() keeps capsules or arrays, as their end is the process's."""
+    for each in (DROP, USED, SOURCE, AGAIN):
+        journal.require(each)
 
 
 def is_excluded(keywords: Keywords) -> bool:
@@ -122,9 +143,11 @@ def is_excluded(keywords: Keywords) -> bool:
 
 
 def require_requests() -> None:
-    """Raises Excluded where a request that consumers make ends the process."""
+    """Raises Excluded where a request that consumers make, or what follows, ends the process."""
     for keywords in ({}, {"max_version": NEWEST}):
         journal.require(call_of(keywords))
+    for each in (USED, SOURCE, AGAIN):
+        journal.require(each)
 
 
 def free(tensor: abi.OwnedTensor) -> None:

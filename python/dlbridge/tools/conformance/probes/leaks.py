@@ -25,6 +25,7 @@ from ..helpers.exports import (
     call_text,
     has_dlpack,
     request,
+    require_ends,
 )
 from ..helpers.memory import (
     SLOWEST,
@@ -143,6 +144,7 @@ def _seconds(act: Callable[[], object], limit: float) -> float:
 
 @probe("X-08", hostile=True, extra=True)
 def exports_of_every_kind_leave_no_memory(target: Target) -> str:
+    require_ends()
     examined, begin = 0, clock.now()
     with frozen():
         for what, create, x in _created(target):
@@ -181,6 +183,7 @@ def _leave_nothing(exports: Exports) -> None:
 
 @probe("X-08", hostile=True, extra=True)
 def refusals_leave_no_reference(target: Target) -> str:
+    require_ends()
     seen, examined = set(), 0
     for array in itertools.chain(arrays(target), large_arrays(target)):
         kind = array.what.partition(" of ")[0], array.readonly

@@ -28,6 +28,7 @@ from ..helpers.exports import (
     obtain,
     request,
     requests_of_kinds,
+    require_ends,
 )
 from ..helpers.memory import growth, how_often, settle
 from ..helpers.references import left
@@ -102,6 +103,7 @@ def dropped_and_freed(target: Target) -> str:
 
     X-08 judges what a deleter leaves.
     """
+    require_ends()
     x = make(target)
     for keywords in fulfilled(x):
         if _runs_its_deleter(x, keywords):
@@ -119,6 +121,7 @@ def dropped_and_freed(target: Target) -> str:
 @probe("X-02", hostile=True, twice=True)
 def pending_exception(target: Target) -> None:
     """The interpreter frees the argument of operator.index() while its TypeError is pending."""
+    require_ends()
     x = make(target)
     for keywords in fulfilled(x):
         for is_used in (False, True):

@@ -25,6 +25,7 @@ from ..helpers.exports import (
     overlap,
     request,
     requests_of_kinds,
+    require_ends,
     without_excluded,
 )
 from ..helpers.memory import growth, how_often, settle, shortest, too_slow
@@ -172,6 +173,7 @@ def _export_and_free(x: Any, keywords: Keywords) -> None:
 
 @probe("X-08", hostile=True)
 def references_are_dropped(target: Target) -> str:
+    require_ends()
     examined = 0
     for array in arrays(target):
         for keywords in fulfilled_or_none(array.x):
@@ -198,6 +200,7 @@ def _leaves_no_reference(what: str, x: Any, keywords: Keywords) -> None:
 
 @probe("X-08", hostile=True)
 def exports_leave_no_memory(target: Target) -> str:
+    require_ends()
     x = make(target)
     fulfilled(x)
     notes = []
@@ -227,6 +230,7 @@ def _leaves_no_memory(act: Callable[[], object], keywords: Keywords) -> None:
 @probe("X-08", hostile=True)
 def new_arrays_leave_nothing(target: Target) -> None:
     """What an export leaves may belong to the array, so that one array alone does not show it."""
+    require_ends()
     for keywords in fulfilled(make(target)):
         _arrays_die(target, keywords)
     for what, create in _factories(target):
