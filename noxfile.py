@@ -37,7 +37,7 @@ import builds
 import machine
 import package
 import summary
-from environments import FEW_TOOLS, NEWEST, PEERS, QUICK, TOOLS, Peers
+from environments import CORE, NEWEST, PEERS, QUICK, STATEMENTS, TOOLS, Peers
 
 INSTALLER = "DLBRIDGE_INSTALLER"  # uv or virtualenv
 
@@ -178,7 +178,7 @@ def docs(session: nox.Session) -> None:
 # C++ ------------------------------------------------------------------------------------------
 
 PRESETS = ("release", "clang-23", "asan", "dlpack-1.0")
-ALONE = ("headers-20", "clang-headers-17", "headers-no-exceptions", "clang-headers-no-exceptions")
+ALONE = ("clang-headers-17", "clang-headers-no-exceptions")
 
 
 @nox.session(tags=["tests"], venv_backend="none")
@@ -322,8 +322,7 @@ BY_FILE = (*WORKERS, "--dist=loadfile")
 BY_TEST = (*WORKERS, "--dist=load")
 
 
-# Modules of many functions whose headers `extension` and the unit tests cover, and their tests. The
-# builds with sanitizers leave them out, as they take minutes to compile.
+# Modules of many functions whose headers `extension` and the unit tests cover, and their tests.
 TABLE_MODULES = tuple(
     f"{name}_{library}"
     for name in ("signatures", "moved", "given")
@@ -332,19 +331,27 @@ TABLE_MODULES = tuple(
 TABLE_TESTS = tuple(f"--ignore=tests/python/test_{name}.py" for name in
                     ("signatures", "moved_extensions", "converted", "broadcast", "element_types",
                      "or_other_buffers"))  # fmt: skip
+# The modules that the Python tests exchange tensors with. Those of many functions take minutes to
+# compile, so only the build of most sessions, `release`, has all of them.
+SMALL_MODULES = ("foreign_module", "nanobind_default", "nanobind_other_default",
+                 "nanobind_compiled_default",
+                 *(f"{one}_{way}" for one in ("this_version", "other_version", "compiled")
+                   for way in ("hidden", "default")))  # fmt: skip
+MOST_MODULES = (*SMALL_MODULES, "extension", "nanobind_extension")
+ALL_MODULES = (*MOST_MODULES, *TABLE_MODULES)
 
 
 def counterparts(
-    session: nox.Session, preset: str = "release", suffix: str = "", **options: str
+    session: nox.Session,
+    preset: str = "release",
+    suffix: str = "",
+    modules: tuple[str, ...] = ALL_MODULES,
+    **options: str,
 ) -> str:
-    """Builds the modules that the Python tests exchange tensors with, and returns their directory.
-    It waits while another session builds, so a session installs its packages before this call."""
-    targets = ["foreign_module", "extension", "nanobind_extension", "nanobind_default",
-               "nanobind_other_default", "nanobind_compiled_default"]  # fmt: skip
-    targets += TABLE_MODULES if preset != "asan-modules" else ()
-    targets += [f"{one}_{way}" for one in ("this_version", "other_version", "compiled")
-                for way in ("hidden", "default")]  # fmt: skip
-    return str(builds.build(session, preset, *targets, suffix=suffix, **options) / "python-modules")
+    """Builds modules for the Python tests, and returns their directory. It waits while another
+    session builds, so a session installs its packages before this call."""
+    folder = builds.build(session, preset, *modules, suffix=suffix, **options)
+    return str(folder / "python-modules")
 
 
 def exchanges_of(name: str) -> Path:
@@ -396,33 +403,37 @@ def arrays(session: nox.Session) -> None:
 
 # Newer than the Python of Debian 12, for which some libraries have no new releases any more.
 NEWER = [each for each in ("3.14", "3.13", "3.12") if machine.has_interpreter(each)]
-TODAY = Peers("today", NEWEST, FEW_TOOLS)
+TODAY = Peers(
+    "today",
+    NEWEST,
+    (*CORE, "tests/python/test_own_stub.py", "tests/python/peers", *STATEMENTS),
+)
 
 
-def test_with(session: nox.Session, peers: Peers, *others: str, **options: str) -> None:
+def test_with(
+    session: nox.Session, peers: Peers, *others: str, modules: tuple[str, ...] = MOST_MODULES
+) -> None:
     """Runs Python tests with the interpreter of a session, for which it builds the package, and the
-    modules with options of CMake."""
+    modules."""
     counted = exchanges_of(peers.name)
     counted.unlink(missing_ok=True)
     session.install(*group("pytest", "build"), *others)
     builds.prepare(session, "modules")
     session.install("--force-reinstall", "--no-deps", "--no-build-isolation", ".")
-    own = str(Path(session.bin, "python"))
-    suffix = "-".join(["", str(session.python), *options])
-    modules = counterparts(session, "modules", suffix, Python_EXECUTABLE=own, **options)
-    session.run("pytest", *BY_FILE, f"--peers={','.join(peers.peers)}", *peers.tests,
+    folder = counterparts(session, "modules", f"-{session.python}", modules,
+                          Python_EXECUTABLE=str(Path(session.bin, "python")))  # fmt: skip
+    session.run("pytest", *BY_FILE, f"--peers={','.join(peers.peers)}", *peers.tests, *TABLE_TESTS,
                 *session.posargs,
-                env={"DLBRIDGE_TEST_MODULES": modules,
+                env={"DLBRIDGE_TEST_MODULES": folder,
                      "DLBRIDGE_EXCHANGES": str(counted)})  # fmt: skip
 
 
 @nox.session(tags=["tests", "first"], python=NEWER[:1] or False)
 def today(session: nox.Session) -> None:
-    """The Python tests with today's libraries, on the newest CPython of this machine; the modules
-    link the compiled bodies of dlbridge."""
+    """The installed package with today's libraries, on the newest CPython of this machine."""
     if not NEWER:
         session.skip("no CPython newer than 3.11 was found, which today's libraries require")
-    test_with(session, TODAY, *group("today"), DLBRIDGE_TESTS_COMPILED="ON")
+    test_with(session, TODAY, *group("today"), modules=("foreign_module",))
 
 
 @nox.session(tags=["long"], python=NEWER[:1] or False)
@@ -487,8 +498,11 @@ def gpu_offline(session: nox.Session) -> None:
 SANITIZERS = "address,undefined"
 
 
-def run_sanitized(session: nox.Session, *arguments: str, rounds: int) -> None:
-    """Runs tests on a package and modules that are compiled with the sanitizers."""
+def run_sanitized(
+    session: nox.Session, *arguments: str, modules: tuple[str, ...], rounds: int
+) -> None:
+    """Runs tests on a package and modules that are compiled with the sanitizers; the modules link
+    the compiled bodies."""
     flags = f"-fsanitize={SANITIZERS} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
     wheels = package.build(
         "cmake.build-type=Debug",
@@ -498,7 +512,7 @@ def run_sanitized(session: nox.Session, *arguments: str, rounds: int) -> None:
     )
     session.install(*group("pytest", "numpy"))
     session.install("--force-reinstall", "--no-deps", *map(str, wheels.glob("*.whl")))
-    modules = counterparts(session, "asan-modules")
+    folder = counterparts(session, "asan-modules", modules=modules)
     compiler = machine.find_gcc().cxx
     libraries = [
         subprocess.check_output([compiler, f"-print-file-name={name}"], text=True).strip()
@@ -513,7 +527,7 @@ def run_sanitized(session: nox.Session, *arguments: str, rounds: int) -> None:
             # themselves. A small quarantine prevents it from growing the process in those tests.
             "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=1:allocator_may_return_null=1",
             "PYTHONMALLOC": "malloc",
-            "DLBRIDGE_TEST_MODULES": modules,
+            "DLBRIDGE_TEST_MODULES": folder,
             "DLBRIDGE_SOAK": str(rounds),
         },
     )
@@ -522,14 +536,16 @@ def run_sanitized(session: nox.Session, *arguments: str, rounds: int) -> None:
 @nox.session(tags=["tests", "first"])
 def python_sanitized(session: nox.Session) -> None:
     """The Python tests under ASan and UBSan; 100,000 rounds of each exchange, 10,000 hostile."""
-    run_sanitized(session, *BY_FILE, "--ignore=tests/python/tools", rounds=1)
+    run_sanitized(session, *BY_FILE, "--ignore=tests/python/tools",
+                  modules=(*SMALL_MODULES, "extension"), rounds=1)  # fmt: skip
 
 
 @nox.session(tags=["long"])
 def soak_sanitized(session: nox.Session) -> None:
     """A million rounds of each exchange under ASan and UBSan, and 100,000 of hostile producers."""
     run_sanitized(session, *BY_TEST, "tests/python/test_soak.py",
-                  "tests/python/test_hostile_producers.py", rounds=10)  # fmt: skip
+                  "tests/python/test_hostile_producers.py", modules=MOST_MODULES,
+                  rounds=10)  # fmt: skip
 
 
 @nox.session(tags=["tests"])

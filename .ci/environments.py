@@ -10,12 +10,13 @@ from dataclasses import dataclass
 # The tests of what the tools state about libraries: known defects, and reactions to a tensor.
 STATEMENTS = ("tests/python/tools/test_known.py", "tests/python/tools/test_inspect_verdicts.py")
 
-# Import, export, Tensor, lifetime and bad input: the Python tests of the session `quick`.
-QUICK = tuple(f"tests/python/{name}.py" for name in (
+# Import, export, Tensor, lifetime and bad input.
+CORE = tuple(f"tests/python/{name}.py" for name in (
     "test_as_tensor", "test_bad_input", "test_consume", "test_foreign_module", "test_lifetime",
-    "test_produce", "test_tensor", "test_tensor_values", "test_tensor_views", "peers/test_numpy",
-    "peers/test_torch",
+    "test_produce", "test_tensor", "test_tensor_values", "test_tensor_views",
 ))  # fmt: skip
+# The Python tests of the session `quick`.
+QUICK = (*CORE, "tests/python/peers/test_numpy.py", "tests/python/peers/test_torch.py")
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Peers:
 
 
 ALL = ("tests/python", "--ignore=tests/python/test_soak.py")  # the session soak repeats more often
-FEW_TOOLS = (*ALL, "--ignore-glob=*/tools/test_[!ik]*")  # inspect and known only
+OF_NUMPY = (*ALL, "--ignore-glob=*/tools/test_[!ik]*", "-k", "extension or numpy")
 TABLE = ("test_exchange", "test_the_table_names_what_there_is")
 TABLE_OF_NUMPY = tuple(f"tests/python/peers/test_numpy.py::{name}" for name in TABLE)
 NEWEST = ("numpy", "ml_dtypes", "jax", "array_api_strict", "tvm_ffi", "pybind11_stubgen")
@@ -43,10 +44,8 @@ PEERS = [
     # `quick` has run its tests with the same NumPy and PyTorch.
     Peers("newest", (*NEWEST, *READERS, "torch"), (*ALL, *(f"--ignore={each}" for each in QUICK)),
           torch=True, longest=True),
-    Peers("numpy-1", ("numpy",), FEW_TOOLS),  # has no max_version
-    # The last one that exports compact arrays without strides.
-    Peers("numpy-2.2", ("numpy",),
-          (*ALL, "--ignore=tests/python/tools", "-k", "extension or numpy")),
+    Peers("numpy-1", ("numpy",), OF_NUMPY),  # has no max_version
+    Peers("numpy-2.2", ("numpy",), OF_NUMPY),  # the last one without strides of compact arrays
     Peers("others", ("numpy", "pyarrow", "onnxruntime", "warp", "dask", "array_api_compat",
                      "joblib", "cuda.core", "cupy", "nanobind")),
     Peers("mlx", ("mlx",)),

@@ -8,7 +8,7 @@ unwinding of its stack. `storm()` runs many such processes and returns those tha
 from __future__ import annotations
 
 import contextlib
-import importlib
+import importlib.util
 import os
 import random
 import subprocess
@@ -129,7 +129,8 @@ KINDS: dict[str, Callable[[], Step]] = {
        for binding in ("by_def", "by_library", "by_fast")
        for name in ("sum", "doubled", "totals") if (binding, name) != ("by_fast", "totals")},
     "guarded_by_pybind11": call_without_gil("extension"),
-    "guarded_by_nanobind": call_without_gil("nanobind_extension"),
+    **({"guarded_by_nanobind": call_without_gil("nanobind_extension")}
+       if importlib.util.find_spec("nanobind_extension") else {}),
     **{f"refuse_{binding}": refuse_call(binding)
        for binding in ("by_def", "by_library", "by_fast")},
 }  # fmt: skip

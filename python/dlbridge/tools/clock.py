@@ -21,17 +21,18 @@ class Stopwatch:
 
     def __init__(self, process: int) -> None:
         self._process = process
-        self._last = time.monotonic()
-        self._delays = self._read_delays()
-        self._seconds = 0.0
+        self._begin = time.monotonic()
+        self._first = self._read_delays()
+        self._waited = 0  # nanoseconds: the longest wait of a thread
 
     def seconds(self) -> float:
-        """Returns the seconds so far; call it often, as it also takes the measurements."""
-        now, delays = time.monotonic(), self._read_delays()
-        waited = max((it - self._delays.get(task, 0) for task, it in delays.items()), default=0)
-        self._seconds += max(0.0, now - self._last - waited / _SECOND)
-        self._last, self._delays = now, delays
-        return self._seconds
+        """Returns the seconds so far; fewer than before where a long wait has just ended.
+
+        Linux states a wait once it has ended. Of several threads, the longest wait counts.
+        """
+        waits = (it - self._first.get(task, 0) for task, it in self._read_delays().items())
+        self._waited = max(self._waited, *waits, 0)
+        return max(0.0, time.monotonic() - self._begin - self._waited / _SECOND)
 
     def _read_delays(self) -> dict[str, int]:
         """Returns how long each thread has waited for a processor, in nanoseconds."""

@@ -18,6 +18,7 @@ from typing import Callable
 
 import pytest
 
+from dlbridge.tools import clock as clocks
 from dlbridge.tools import dtypes, marks
 from dlbridge.tools.conformance import registry, target
 from dlbridge.tools.conformance.helpers import (
@@ -237,6 +238,24 @@ def test_an_object_with_too_few_references_stays_alive() -> None:
     for _ in range(1000):  # more than are missing
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(x))
     assert kept[99] is x
+
+
+def test_a_stopwatch_subtracts_a_wait_that_the_system_states_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    delays = {"1": 5_000_000_000}  # of earlier
+    monkeypatch.setattr(clocks.Stopwatch, "_read_delays", lambda self: dict(delays))
+    now = 100.0
+    monkeypatch.setattr(clocks.time, "monotonic", lambda: now)
+    stopwatch = clocks.Stopwatch(1)
+    now = 112.0
+    assert stopwatch.seconds() == 12
+    now, delays["1"] = 113.0, 17_500_000_000  # it waited for 12.5 seconds
+    assert stopwatch.seconds() == 0.5
+    delays["2"] = 1_000_000_000  # a thread that began later, and waited less
+    del delays["1"]
+    now = 114.0
+    assert stopwatch.seconds() == 1.5
 
 
 class Clock:
