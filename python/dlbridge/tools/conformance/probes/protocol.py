@@ -83,7 +83,7 @@ def a_type_and_an_index(target: Target) -> str | None:
 @probe("P-03", twice=True)
 def bare_call(target: Target) -> str | None:
     x = make(target)
-    kept = []
+    kept: list[Any] = []
     for which in (
         "__dlpack__()",
         "the second __dlpack__() of an array",
