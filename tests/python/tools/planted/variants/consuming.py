@@ -6,6 +6,7 @@ Where no sentence does, the row says that none forbids it.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes as C
 import threading
 from enum import Enum
@@ -352,7 +353,10 @@ def rank_0_refused() -> None:
     "of its device"
 )
 def device_left_to_its_driver() -> None:
-    """Memory of CUDA is taken as the library of the driver would be asked for it."""
+    """Memory of CUDA is taken, where the machine has no driver that could be asked for it."""
+    with contextlib.suppress(OSError):
+        C.CDLL("libcuda.so.1")
+        return
 
     def check_device(original: Any, tensor: Any, is_versioned: bool) -> None:
         if tensor.device.type != 2:
