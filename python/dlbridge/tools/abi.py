@@ -262,11 +262,12 @@ _tensors: dict[int, CtypesTensor] = {}  # by the address of the struct
 
 @dataclass
 class CtypesTensor:
-    """A tensor created with ctypes. Its struct and memory live as long as the process."""
+    """A tensor created with ctypes. Its struct lives as long as the process, or until forget()."""
 
     struct: Any
     name: str
     data: int
+    extents: list[Any] = field(repr=False)  # the memory of shape and strides
     calls: int = 0  # how often the deleter was called
     on_delete: Callable[[], None] | None = field(default=None, repr=False)
 
@@ -301,11 +302,17 @@ _destroy = _Destructor(_destroy_capsule)
 
 def memory(content: bytes, *, alignment: int = 256, shift: int = 0) -> int:
     """Copies bytes to memory that lives as long as the process, aligned and then shifted."""
-    block = C.create_string_buffer(len(content) + 2 * alignment + shift)
+    block, address = block_of(content, alignment=alignment, shift=shift)
     _permanent_objects.append(block)
+    return address
+
+
+def block_of(content: bytes, *, alignment: int = 256, shift: int = 0) -> tuple[Any, int]:
+    """As memory(), but returns also the object that owns the memory."""
+    block = C.create_string_buffer(len(content) + 2 * alignment + shift)
     address = -(-C.addressof(block) // alignment) * alignment + shift
     C.memmove(address, content, len(content))
-    return address
+    return block, address
 
 
 def make(
@@ -331,19 +338,26 @@ def make(
     tensor.data, tensor.byte_offset, tensor.device = data or None, byte_offset, Device(*device)
     tensor.dtype = DataType(*dtype)
     tensor.ndim = len(shape or ()) if ndim is None else ndim
+    blocks: list[Any] = []
     for field_name, extents in (("shape", shape), ("strides", strides)):
         if extents is not None:
             block = (C.c_int64 * max(1, len(extents)))(*extents)
-            _permanent_objects.append(block)
+            blocks.append(block)
             setattr(tensor, field_name, C.addressof(block))
     if version is not None:
         struct.version, struct.flags = Version(*version), flags
     if deleter:
         struct.deleter = C.cast(_count, C.c_void_p)
     struct.manager_ctx = next(_numbers)
-    result = CtypesTensor(struct, name, data)
+    result = CtypesTensor(struct, name, data, blocks)
     _tensors[result.address] = result
     return result
+
+
+def forget(tensor: CtypesTensor) -> None:
+    """Frees the struct of a tensor that nothing uses any more."""
+    _tensors.pop(tensor.address, None)
+    tensor.on_delete = None
 
 
 _numbers = itertools.count(1)

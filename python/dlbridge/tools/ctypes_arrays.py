@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import collections
 import ctypes
-from typing import Any
+from typing import Any, Callable
 
 from . import abi, elements
 
 _FREED = 0xA5  # written over the memory of a freed tensor
+_KEPT = 16  # freed tensors whose memory stays, so that a late read or a second free is visible
+_freed: collections.deque[abi.CtypesTensor] = collections.deque()
 
 
 def array(values: elements.Nested, dtype: str) -> Any:
@@ -18,7 +21,8 @@ def array(values: elements.Nested, dtype: str) -> Any:
     """
     content = elements.encode(values, dtype)
     shape = elements.shape_of(values)
-    data = abi.memory(content or bytes(1))
+    owner = [abi.block_of(content or bytes(1))]
+    data = owner[0][1]
     tensor = abi.make(
         data=data, shape=shape, strides=elements.row_major(shape), dtype=elements.DTYPES[dtype][0]
     )
@@ -26,8 +30,23 @@ def array(values: elements.Nested, dtype: str) -> Any:
     def overwrite() -> None:
         ctypes.memset(data, _FREED, len(content))
 
-    tensor.on_delete = overwrite
+    _delete_by(tensor, overwrite, owner)
     return tensor.capsule()
+
+
+def _delete_by(tensor: abi.CtypesTensor, delete: Callable[[], None], owner: list[Any]) -> None:
+    """Lets the deleter do that, and free the oldest of the tensors that were deleted."""
+
+    def on_delete() -> None:
+        delete()
+        if tensor.calls > 1:
+            return
+        _freed.append(tensor)
+        while len(_freed) > _KEPT:
+            abi.forget(_freed.popleft())
+
+    on_delete.owner = owner  # type: ignore[attr-defined]  # as long as the tensor
+    tensor.on_delete = on_delete
 
 
 def view(
@@ -50,7 +69,7 @@ def view(
         version=version,
         flags=contents.flags & abi.READ_ONLY,
     )
-    tensor.on_delete = owner.clear
+    _delete_by(tensor, owner.clear, owner)
     return tensor.capsule()
 
 

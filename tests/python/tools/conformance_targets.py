@@ -234,6 +234,22 @@ class Decays:
         return tensor().__dlpack__(max_version=max_version)
 
 
+class EndsWithItsCapsule:
+    """Knows nothing of its memory any more when its first capsule has been dropped."""
+
+    def __init__(self) -> None:
+        self.known = {"device": abi.CPU}
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.known["device"]
+
+    def __dlpack__(self, *, stream: Any = None) -> Any:
+        words: dict[str, Any] = {"data": abi.memory(bytes(24)), "device": self.known["device"]}
+        tensor = abi.make(**words, shape=(2, 3), strides=(3, 1), version=None)
+        tensor.on_delete = self.known.clear
+        return tensor.capsule()
+
+
 class Copies:
     """Copies at every export, and does not mark the copy."""
 

@@ -12,6 +12,7 @@ import os
 import queue
 import threading
 import time
+import types
 from typing import Any
 
 from planted import consumer, library, native, producer
@@ -231,6 +232,48 @@ def permanent() -> Array:
     return _permanent
 
 
+class Counted(Array):
+    """Its exports of one kind share a managed tensor, which counts its consumers."""
+
+    def __dlpack__(self, *, copy: Any = None, **keywords: Any) -> Any:
+        if copy:
+            return super().__dlpack__(copy=True, **keywords)
+        versioned = producer.wants_versioned(keywords.get("max_version"))
+        found = _shared.get((id(self), versioned))
+        if found is None:
+            capsule = super().__dlpack__(copy=copy, **keywords)
+            address = abi.read(capsule).address
+            _shared[id(self), versioned] = address
+            _consumers[address] = 1, (id(self), versioned)
+            return _with_deleter(self, capsule, _count_down)
+        producer.check_device(keywords.get("dl_device"))
+        producer.check_stream(keywords.get("stream"))
+        count, key = _consumers[found]
+        _consumers[found] = count + 1, key
+        export = producer.Export(self, versioned, False, found)
+        return producer.enclose(export)
+
+
+_shared: dict[tuple[int, bool], int] = {}  # the struct of each array and kind
+_consumers: dict[int, tuple[int, tuple[int, bool]]] = {}  # by the struct
+
+
+def _free_the_last(address: int) -> None:
+    count, key = _consumers.pop(address)
+    if count > 1:
+        _consumers[address] = count - 1, key
+        return
+    del _shared[key]
+    _free(address)
+
+
+_count_down = Deleter(_free_the_last)
+
+
+def counted(shape: Shape = (2, 3), dtype: str = "float32") -> Array:
+    return _as(Counted, shape, dtype)
+
+
 class NeverExported(Array):
     """Every request is refused, as of a tensor that requires a gradient."""
 
@@ -332,7 +375,33 @@ def slow() -> Array:
     return _as(Slow, (2, 3), "float32")
 
 
+class Claiming(Array):
+    """Of a library that claims an older version of the array API."""
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return types.SimpleNamespace(__array_api_version__=self.claim)
+
+
+def claims_2022() -> Array:
+    array: Any = _as(Claiming, (2, 3), "float32")
+    array.claim = "2022.12"
+    return array
+
+
+def claims_2023() -> Array:
+    array: Any = claims_2022()
+    array.claim = "2023.12"
+    return array
+
+
 # Consumers ---------------------------------------------------------------------------------------
+
+
+def take_on_the_cpu(x: Any, /) -> Array:
+    """Refuses other devices with TypeError."""
+    if x.__dlpack_device__()[0] != 1:
+        raise TypeError("the library has arrays of the CPU only")
+    return library.from_dlpack(x)
 
 
 def take_matrices(x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
@@ -341,6 +410,34 @@ def take_matrices(x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
     if array.ndim > 2:
         raise BufferError("the library has matrices only")
     return array
+
+
+class Deepened:
+    """An array with an axis more."""
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    def tolist(self) -> Any:
+        return [[[each] for each in row] for row in self.array.tolist()]
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        array = self.array
+        strides = (*array.strides, 1)
+        deeper = Array(array.memory, array.data, (*array.shape, 1), strides, array.kind)
+        deeper.readonly = array.readonly
+        return deeper.__dlpack__(**keywords)
+
+
+def take_images(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    """Returns images of one channel for matrices, as libraries of images do."""
+    array = library.from_dlpack(x, device=device, copy=copy)
+    if array.ndim != 2:
+        raise BufferError("the library has images only")
+    return Deepened(array)
 
 
 def take_some(x: Any, /, *, device: Any = None, copy: Any = None) -> Array:

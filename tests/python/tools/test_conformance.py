@@ -220,6 +220,16 @@ def test_a_crash_is_of_the_rule_that_crashed() -> None:
     assert by_rule["P-29"].got.startswith("__dlpack__(stream=-2): the process crashed: SIGABRT")
 
 
+def test_an_array_that_ends_with_its_first_capsule() -> None:
+    name = "conformance_targets:EndsWithItsCapsule"
+    results = {
+        each.id: each for each in conformance.examine(name, only={"P-02", "P-03", "P-32"}).results
+    }
+    outcomes = {rule: each.outcome for rule, each in results.items()}
+    assert outcomes == {"P-02": "warn", "P-03": "fail", "P-32": "fail"}
+    assert all("KeyError: 'device'" in each.got for each in results.values())
+
+
 def test_a_crash_that_an_earlier_probe_caused() -> None:
     """It is reported, and blamed on no rule that holds in a new process."""
     report = conformance.examine("conformance_targets:Decays", only={"P-08", "P-28"})

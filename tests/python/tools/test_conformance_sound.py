@@ -8,7 +8,7 @@ import pytest
 from dlbridge.tools import conformance
 from dlbridge.tools.conformance import target
 from dlbridge.tools.conformance.helpers import consumption
-from dlbridge.tools.conformance.probes import read_only, single_use
+from dlbridge.tools.conformance.probes import read_only, single_use, threads
 
 FOUND = {"crash", "fail", "warn", "note"}
 
@@ -29,6 +29,7 @@ def examined(name: str, *rules: str, consumer: str | None = None) -> dict[str, t
         ("fixed", ("P-23", "P-38", "P-39", "X-07")),
         ("repeated", ("P-24", "P-38")),
         ("permanent", ("P-32", "X-01", "X-03", "X-11")),
+        ("counted", ("P-03", "P-23", "P-32", "P-38", "X-03", "X-07")),
         ("never_exported", ("P-05",)),
         ("compressed", ("P-22", "P-39", "P-49", "S-08")),
         ("copied", ("P-23", "P-24", "P-38", "P-39", "P-40", "P-44", "P-54")),
@@ -49,6 +50,26 @@ def test_the_shapes_that_a_consumer_has_at_an_address_are_judged_at_null() -> No
     ]
     assert [outcome for outcome, _ in outcomes] == ["pass", "skip"]
     assert outcomes[1][1].startswith("refused, and so are other tensors: ")
+
+
+def test_a_consumer_may_add_an_axis() -> None:
+    rules = ("C-07", "C-08", "C-10", "C-12", "C-29", "C-30")
+    outcomes = examined("fixed", *rules, consumer="sound_targets:take_images")
+    assert {outcome for outcome, _ in outcomes.values()} <= {"pass", "skip"}, outcomes
+    reason = "a tensor of shape (2, 3) became a Deepened of shape (2, 3, 1): "
+    assert outcomes["C-10"][1].startswith(reason)
+    assert outcomes["C-30"][0] == "pass"
+
+
+def test_a_shared_tensor_that_counts_is_remarked_upon() -> None:
+    assert threads.SHARED in examined("counted", "P-32")["P-32"][1]
+
+
+@pytest.mark.parametrize(("claim", "outcome"), [("2022.12", "pass"), ("2023.12", "warn")])
+def test_a_type_error_for_devices_was_recommended_once(claim: str, outcome: str) -> None:
+    name = f"claims_{claim[:4]}"
+    outcomes = examined(name, "C-34", consumer="sound_targets:take_on_the_cpu")
+    assert outcomes["C-34"][0] == outcome, outcomes
 
 
 def test_a_consumer_without_read_only_arrays_beside_a_factory_of_them() -> None:

@@ -198,11 +198,14 @@ def test_only_what_the_installed_version_shows_is_reported(monkeypatch: pytest.M
 def test_a_report_can_be_filed_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Library, "version", "2.13.0+cpu")
     text = report(known.DEFECTS["torch-copy-not-marked"])
-    assert text.startswith("# DLPack in PyTorch: A requested copy is not marked IS_COPIED\n")
+    assert text.startswith("# __dlpack__: A requested copy is not marked IS_COPIED\n")
+    assert "\nExpected: Set flag 2 in the versioned struct of every copy" in text
+    assert text.count("A requested copy is not marked IS_COPIED") == 1
     for line in (
         f"- System: {platform.platform()}",
         f"- Python: CPython {platform.python_version()}",
         "- PyTorch: 2.13.0+cpu",
+        "- Seen in: PyTorch 2.13.0",
         f"- Found with: dlbridge {dlbridge.__version__}; "
         "`dlbridge conformance torch --only P-39` checks it",
     ):
@@ -212,6 +215,25 @@ def test_a_report_can_be_filed_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None
     assert "The program prints `flags 0`." in text
     assert "https://github.com/pytorch/pytorch/issues?q=is%3Aissue+dlpack+copy+not+marked" in text
     assert "dlbridge" not in text.partition("## Versions")[0]
+
+
+def test_a_report_says_why_the_array_api_binds_the_library() -> None:
+    row = known.DEFECTS["jax-copy-not-made"]
+    text = report(row, "2024.12")
+    assert "JAX claims array API 2024.12, by the `__array_api_version__` of its namespace." in text
+    assert "https://data-apis.org/array-api/2024.12/API_specification/generated/" in text
+    assert "data-apis.org/array-api/2023.12" not in text and "claims" not in report(row)
+
+
+def test_a_title_names_the_function_and_the_fact() -> None:
+    titles = {name: reports.title(row) for name, row in known.DEFECTS.items()}
+    assert titles["tvm_ffi-any-version"] == (
+        "from_dlpack accepts DLManagedTensorVersioned of major version 2"
+    )
+    assert titles["jax-legacy-only"] == "__dlpack__ exports a legacy capsule for every max_version"
+    names = r"_dlpack|DLPackExchangeAPI|StridedMemoryView|nb::ndarray"
+    assert all(re.search(names, each) for each in titles.values())
+    assert not any("It " in each or "Its exchange" in each for each in titles.values())
 
 
 def test_the_fields_that_programs_change_are_where_the_structs_have_them() -> None:
@@ -252,7 +274,10 @@ def test_every_sentence_has_a_link_to_its_words(name: str) -> None:
 )
 def test_every_other_defect_has_a_report(defect: known.Defect) -> None:
     text = report(defect)
-    assert defect.program in text and defect.what.rstrip(".") in text
+    assert defect.program in text
+    sentences = re.findall(r"(?m)^[A-Z][^.\n]{30,}\.(?=$| )", text.partition("## Versions")[0])
+    assert len(set(sentences)) == len(sentences)
+    assert defect.what.rstrip(".").removeprefix("It ") in text
     assert all(each.sentence in text and link(each) in text for each in defect.texts)
 
 
@@ -280,7 +305,9 @@ def test_the_doctor_runs_the_program_before_it_prints_the_report() -> None:
 def test_a_page_groups_by_kind_and_folds_hardening_away() -> None:
     text = page.library_page("torch", known.of("torch"), {})
     headings = re.findall(r"(?m)^## (.*)", text)
-    assert headings == ["Unsound", "Breaks a must", "Hardening", "Worth knowing"]
+    assert headings == [
+        *("Unsound", "Breaks a must", "Differs from a should", "Hardening", "Worth knowing")
+    ]
     folded = text.partition("<details>")[2].partition("</details>")[0]
     assert "### torch-huge-shape" in folded and "### torch-negative-strides" not in folded
     assert "since 1.0: “When a copy is made, the producer must set" in text

@@ -18,7 +18,7 @@ from dlbridge.tools.conformance.rules import (
     severity_of_crash,
     texts,
 )
-from dlbridge.tools.conformance.rules.model import ARRAY_API
+from dlbridge.tools.conformance.rules.model import ARRAY_API, Force
 from dlbridge.tools.conformance.rules.table import table
 from dlbridge.tools.known import DEFECTS
 
@@ -86,8 +86,8 @@ def test_versions_of_the_array_api_are_known() -> None:
             assert text.since in STANDARDS
 
 
-def _rule(kind: rules.Kind, *sources: tuple[str, str]) -> Rule:
-    quoted = tuple(Text(document, since, "", "", "must") for document, since in sources)
+def _rule(kind: rules.Kind, *sources: tuple[str, str], force: Force = "must") -> Rule:
+    quoted = tuple(Text(document, since, "", "", force) for document, since in sources)
     return Rule("P-99", kind, "", quoted, "")
 
 
@@ -106,6 +106,9 @@ HEADER, API = ("dlpack.h", "1.0"), (ARRAY_API, "2023.12")
         (_rule("should", HEADER), None, "W"),
         (_rule("should", API), "2022.12", "N"),
         (_rule("should", API), "2024.12", "W"),
+        (_rule("should", HEADER, force="should"), None, "W"),
+        (_rule("should", HEADER, force="may"), None, "N"),  # what is permitted may be left
+        (_rule("should", HEADER, force="states"), "2025.12", "N"),
         (_rule("unsound", API), None, "F"),
         (_rule("hardening", HEADER), "2025.12", "N"),
         (_rule("courtesy"), "2025.12", "N"),

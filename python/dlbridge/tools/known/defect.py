@@ -103,6 +103,7 @@ class Defect:
     found_by: tuple[str, ...] = ()  # the conformance rules and tools that detect it
     fixed_in: str = ""  # the first version that is known not to have it; "": none is known
     upstream: str = ""  # the address of its issue or pull request; "": none is known
+    title: str = ""  # of a report: the function and the fact; "": from `what`
     # How the outcome of an exchange looks that it spoils, as a regular expression; "": none does.
     seen_as: str = ""
 

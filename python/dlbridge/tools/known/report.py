@@ -9,7 +9,8 @@ import urllib.parse
 from collections.abc import Iterator
 
 from .. import core
-from ..conformance.rules import RULES, Text
+from ..conformance.rules import RULES, STANDARDS, Text
+from ..conformance.rules.model import ARRAY_API
 from ..libraries import LIBRARIES
 from .defect import HELPER, Defect, Kind, helper, run
 
@@ -75,10 +76,24 @@ def expected(row: Defect) -> str:
     return " ".join(filter(None, [row.remark, usual]))
 
 
-def link(text: Text) -> str:
+def title(row: Defect) -> str:
+    """Names the function and the fact."""
+    fact = row.title or row.what.rstrip(".")
+    if row.title or "_dlpack" in fact.partition(" ")[0]:
+        return fact
+    side, is_called = (*row.found_by, "")[0][:1], "from_dlpack(" in row.program
+    function = "from_dlpack" if side == "C" or (side != "P" and is_called) else "__dlpack__"
+    for subject, name in (("It", function), ("Its exchange table", "DLPackExchangeAPI")):
+        if fact.startswith(f"{subject} "):
+            return name + fact[len(subject) :]
+    return f"{function}: {fact}"
+
+
+def link(text: Text, claim: str | None = None) -> str:
     """Returns the address of a sentence in the release that first has it.
 
-    It is that of the page; where the page is HTML, browsers scroll to the words.
+    One of the array API is in the version that the library claims. It is that of the page; where
+    the page is HTML, browsers scroll to the words.
 
     >>> link(Text("dlpack.h", "1.0", "DLTensor.data", "Data may be `NULL` if so.", "states"))
     'https://github.com/dmlc/dlpack/blob/v1.0/include/dlpack/dlpack.h#:~:text=Data%20may%20be'
@@ -86,7 +101,8 @@ def link(text: Text) -> str:
     page = _PAGES.get(text.place.partition(",")[0]) or _PAGES[text.document]
     words = max(re.findall(r"\w+(?: \w+)*", text.sentence), key=len)
     # The pages of 2021.12 have other names; 2022.12 has all of its sentences.
-    since = "2022.12" if text.since == "2021.12" else text.since
+    since = claim if claim is not None and text.document == ARRAY_API else text.since
+    since = "2022.12" if since == "2021.12" else since
     return f"{page.format(since=since)}#:~:text={urllib.parse.quote(words)}"
 
 
@@ -121,19 +137,28 @@ def report_here(row: Defect) -> str:
             why = f"{library.title} {library.version} does not show it here; its program: {result}."
     if why:
         raise NothingToReport(f"{row.id}: {why}")
-    return report(row)
+    return report(row, _claim(row))
 
 
-def report(row: Defect) -> str:
+def _claim(row: Defect) -> str | None:
+    """Returns the version of the array API that the installed library claims."""
+    target = f"{__package__.rpartition('.')[0]}.conformance.target"
+    asked = f"from {target} import claimed_standard, find\n"
+    line = run(f"{asked}print(claimed_standard(find({row.library!r})))").line
+    return line if line in STANDARDS else None
+
+
+def report(row: Defect, claim: str | None = None) -> str:
     """Returns the report, with the versions that are installed here.
 
-    Raises NothingToReport for permitted behaviour, for a defect that a release has fixed or that
-    is reported already, and for a library without further releases.
+    `claim` is the version of the array API that the library claims. Raises NothingToReport for
+    permitted behaviour, for a defect that a release has fixed or that is reported already, and for
+    a library without further releases.
     """
     why = refusal(row)
     if why:
         raise NothingToReport(f"{row.id}: {why}")
-    return "\n".join(_lines(row))
+    return "\n".join(_lines(row, claim))
 
 
 def _search(row: Defect) -> str:
@@ -155,6 +180,7 @@ def _versions(row: Defect) -> Iterator[str]:
     for name in dict.fromkeys((row.library, "numpy")):
         if name == row.library or re.search(rf"\b{name}\b", row.program):
             yield f"- {LIBRARIES[name].title}: {LIBRARIES[name].version or row.last}"
+    yield f"- Seen in: {LIBRARIES[row.library].title} {row.seen}"
     rules = [rule for rule in row.found_by if rule in RULES]
     checks = (
         f"; `{core.COMMAND} conformance {row.library} --only {rules[0]}` checks it" if rules else ""
@@ -162,18 +188,34 @@ def _versions(row: Defect) -> Iterator[str]:
     yield f"- Found with: {core.COMMAND} {core.version()}{checks}\n"
 
 
-def _lines(row: Defect) -> Iterator[str]:
-    yield f"# DLPack in {LIBRARIES[row.library].title}: {row.what.rstrip('.')}\n"
+def _result(row: Defect) -> str:
+    """The change that the first rule of the defect asks for; "" where no rule finds it."""
+    rules = (RULES[each] for each in row.found_by if each in RULES)
+    return next((f"Expected: {rule.fix}" for rule in rules), "")
+
+
+def _why_it_binds(row: Defect, claim: str | None) -> str:
+    """Why the array API binds the library, where a sentence of it is cited."""
+    if claim is None or all(text.document != ARRAY_API for text in row.texts):
+        return ""
+    name = LIBRARIES[row.library].title
+    return f"{name} claims array API {claim}, by the `__array_api_version__` of its namespace."
+
+
+def _lines(row: Defect, claim: str | None) -> Iterator[str]:
+    yield f"# {title(row)}\n"
     yield _search(row)
     yield "## What happens\n"
     yield f"```python\n{row.program}\n```\n"
-    yield f"{happens(row)} {row.what}\n"
+    is_said = row.what.rstrip(".") in title(row)
+    yield f"{happens(row)}{'' if is_said else f' {row.what}'}\n"
     yield f"What it affects: {row.breaks}\n"
-    yield f"## What is expected\n\n{expected(row)}\n"
+    said = filter(None, [_result(row), _why_it_binds(row, claim), expected(row)])
+    yield "## What is expected\n\n{}\n".format("\n\n".join(said))
     for text in row.texts:
         yield f"> “{text.sentence}”\n>"
         place = f"{text.document}, {text.place}".replace("_", r"\_")
-        yield f"> ([{place}, since {text.since}]({link(text)}))\n"
+        yield f"> ([{place}, since {text.since}]({link(text, claim)}))\n"
     yield "## Versions\n"
     yield from _versions(row)
     if HELPER in row.program:

@@ -56,11 +56,17 @@ def readers(target: Target) -> dict[str, Reader]:
         candidates = _candidates(target)
         results = {name: _attempt(reader, call.result) for name, reader in candidates.items()}
         right = {name: candidates[name] for name, it in results.items() if it == expected} or {
-            name: candidates[name] for name, it in results.items() if _are_numbers(it)
+            name: candidates[name]
+            for name, it in results.items()
+            if _are_numbers(it) and shape_of(it) == shape_of(expected)
         }
         if not right:
+            name = type(call.result).__name__
+            for shape in (shape_of(it) for it in results.values() if _are_numbers(it)):
+                raise Skip(f"a tensor of shape {shape_of(expected)} became a {name} of shape"
+                           f" {shape}: their elements cannot be compared")  # fmt: skip
             tried = "; ".join(f"{name}: {short(str(it))}" for name, it in results.items())
-            raise Skip(f"a {type(call.result).__name__} cannot be read ({tried})")
+            raise Skip(f"a {name} cannot be read ({tried})")
         _readers[key] = right
     return _readers[key]
 
@@ -78,8 +84,7 @@ def _candidates(target: Target) -> dict[str, Reader]:
 
 
 def _are_numbers(values: Any) -> bool:
-    is_number = [isinstance(each, (int, float, complex)) for each in flat(values)]
-    return shape_of(values) == (2, 3) and all(is_number)
+    return all(isinstance(each, (int, float, complex)) for each in flat(values))
 
 
 def _attempt(reader: Reader, x: Any) -> Any:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import ctypes
+
 from ... import devices
-from ..helpers import device_memory
+from ..helpers import cuda_driver, device_memory
 from ..helpers.consumption import (
     Cases,
     ConsumerCall,
@@ -17,7 +19,12 @@ from ..helpers.results import CannotRead, device_of
 from ..helpers.trials import fatal, survivors
 from ..outcomes import Broken, Skip
 from ..registry import probe
-from ..target import Target
+from ..target import Target, claimed_standard
+
+# The versions of the array API from the time when DLPack recommended TypeError for such devices.
+WITH_TYPE_ERROR = ("2021.12", "2022.12")
+# The libraries without which a machine has no memory of a device.
+DRIVERS = {devices.CUDA: cuda_driver.LIBRARY, devices.ROCM: "libamdhip64.so"}
 
 HOST: Cases = {
     devices.NAMES[number]: {"device": (number, 0)}
@@ -60,6 +67,28 @@ def _is_named(x: object, device: tuple[int, int]) -> bool:
     return devices.NAMES[device[0]] in str(getattr(x, "device", "")).lower()
 
 
+def _skip_without_drivers(taken: set[int]) -> None:
+    """Raises Skip where only memory is taken that cannot exist on this machine.
+
+    A consumer that supports CUDA asks the driver for such memory, and so cannot tell that this
+    label is wrong. One that takes devices which have no driver here does not look at the device.
+    """
+    if not taken <= DRIVERS.keys():
+        return
+    missing = {devices.NAMES[each]: DRIVERS[each] for each in taken if not _loads(DRIVERS[each])}
+    if len(missing) == len(taken):
+        raise Skip(f"it takes memory of {' and '.join(missing)}, which cannot exist here: there is "
+                   f"no {' and no '.join(missing.values())}; run it where there is")  # fmt: skip
+
+
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
 @probe("C-14", hostile=True)
 def memory_of_devices_is_not_read(target: Target) -> str:
     """The host's memory is behind the pointer, so that reading it shows values and no crash."""
@@ -68,6 +97,7 @@ def memory_of_devices_is_not_read(target: Target) -> str:
     kept: list[str] = []
     unknown: list[str] = []
     ended = fatal(target, foreign())
+    taken = {foreign()[name]["device"][0] for name in ended}
     wrong += [f"memory of {name}: the import ends the process: {it}" for name, it in ended.items()]
     for title, call in each_import(target, survivors(target, foreign())):
         if call.refusal is not None:
@@ -79,7 +109,10 @@ def memory_of_devices_is_not_read(target: Target) -> str:
             unknown.append(f"{title}: {why}")
             continue
         (wrong if how else kept).append(f"{title}: memory of the device {how}")
+        if how:
+            taken.add(call.producer.fields["device"][0])
     if wrong:
+        _skip_without_drivers(taken)
         raise Broken(summed_up(wrong))
     if unknown and not kept and not refused:
         raise Skip(f"accepted; {summed_up(unknown)}")
@@ -96,6 +129,7 @@ def pointers_of_devices_are_not_followed(target: Target) -> str:
     }
     ended = fatal(target, cases)
     if ended:
+        _skip_without_drivers({cases[name]["device"][0] for name in ended})
         ways = [f"{name}: the import ends the process: {how}" for name, how in ended.items()]
         raise Broken(f"the memory behind the pointer is read: {summed_up(ways)}")
     for _, call in each_import(target, cases):
@@ -128,9 +162,11 @@ def host_memory_of_other_types(target: Target) -> str:
 def devices_are_refused_with_buffer_error(target: Target) -> str:
     other: list[str] = []
     refused: list[str] = []
+    is_early = claimed_standard(target) in WITH_TYPE_ERROR
+    classes = (BufferError, TypeError) if is_early else (BufferError,)
     for title, call in each_import(target, survivors(target, foreign())):
         if call.refusal is not None:
-            is_right = isinstance(call.refusal, (BufferError, TypeError))
+            is_right = isinstance(call.refusal, classes)
             (refused if is_right else other).append(f"{title}: {call.error_text}")
     if other:
         raise Broken(summed_up(other))

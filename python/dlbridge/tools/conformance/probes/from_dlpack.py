@@ -324,8 +324,16 @@ def copy_false_is_refused_where_it_must_copy(target: Target) -> str:
 # S-16: asarray -----------------------------------------------------------------------------------
 
 
-def _as_array(target: Target) -> Any:
-    module = target.module or importlib.import_module(target.name.partition(":")[0])
+def _namespace(target: Target, x: Any) -> Any:
+    """Returns the namespace that an array claims, or else the module of the target."""
+    try:
+        return x.__array_namespace__()
+    except Exception:
+        return target.module or importlib.import_module(target.name.partition(":")[0])
+
+
+def _as_array(target: Target, x: Any) -> Any:
+    module = _namespace(target, x)
     function = getattr(module, "asarray", None)
     if not callable(function):
         raise Skip(f"{module.__name__} has no function asarray")
@@ -341,14 +349,16 @@ def _shares(one: Any, other: Any) -> bool:
 
 @probe("S-16")
 def asarray_copies_on_request(target: Target) -> None:
-    x, function = make(target), _as_array(target)
+    x = make(target)
+    function = _as_array(target, x)
     if _shares(x, function(x, copy=True)):
         raise Broken("asarray(x, copy=True) shares the memory of x")
 
 
 @probe("S-16", extra=True)
 def asarray_shares_on_request(target: Target) -> str:
-    x, function = make(target), _as_array(target)
+    x = make(target)
+    function = _as_array(target, x)
     if buffer_of(x) is None:
         raise Skip(f"{type(x).__name__} has no buffer protocol, of which the rule speaks")
     try:

@@ -415,7 +415,8 @@ NO_DIMENSIONS: Cases = {
 
 @probe("C-25", hostile=True)
 def scalars_are_accepted(target: Target) -> str:
-    return accepted(target, NO_DIMENSIONS)
+    # A consumer may refuse this rank, also where both pointers are valid.
+    return accepted(target, NO_DIMENSIONS, shape=(), strides=(), ndim=0)
 
 
 @probe("C-10", hostile=True)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from ... import abi, devices
@@ -62,6 +63,15 @@ def a_type_and_an_index(target: Target) -> str | None:
     if found:
         raise Broken(found)
     pair = device_of(x)
+    with contextlib.suppress(Skip, Exception):  # the array must not end with its first capsule
+        request(x)
+    try:
+        reported_device(x)
+    except BufferError:
+        pass
+    except Exception as error:
+        raise Broken("__dlpack_device__(), after a capsule of the array was dropped, raised "
+                     f"{name_error(error)}") from None  # fmt: skip
     if not devices.is_known(pair):
         return f"device type {pair[0]} is not in dlbridge's table: it may be newer"
     return None
@@ -73,8 +83,14 @@ def a_type_and_an_index(target: Target) -> str | None:
 @probe("P-03", twice=True)
 def bare_call(target: Target) -> str | None:
     x = make(target)
-    kept = []
-    for which in ("__dlpack__()", "the second __dlpack__() of an array"):
+    kept: list[Any] = []
+    for which in (
+        "__dlpack__()",
+        "the second __dlpack__() of an array",
+        "__dlpack__(), after its capsules were dropped,",
+    ):
+        if len(kept) == 2:
+            kept.clear()
         try:
             with library_code():
                 kept.append(request(x))

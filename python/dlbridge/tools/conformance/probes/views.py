@@ -208,7 +208,11 @@ def exports_outlive_the_result(target: Target) -> str:
             again = ConsumerCall(target, type(call.producer)(**call.producer.fields))
             if again.refusal is not None or (capsule := _export(again.result, request)) is None:
                 continue
-            producer, expected = again.producer, again.producer.values
+            producer = again.producer
+            try:  # what it holds may differ from the tensor: other rules judge that
+                before = values_in(abi.read(capsule))
+            except (abi.Unreadable, KeyError):
+                continue
             again.result = None
             producer.capsules.clear()
             churn()
@@ -216,11 +220,11 @@ def exports_outlive_the_result(target: Target) -> str:
                 values = values_in(abi.read(capsule))
             except abi.Unreadable as why:
                 raise Broken(f"{title}, after the result was dropped: {why}") from None
-            if not same(values, expected):
+            if not same(values, before):
                 raise Broken(
                     f"{title}: a capsule that the result exported ({request}) holds"
                     f" {short(repr(values))} after the result was dropped, and held"
-                    f" {short(repr(expected))}; the deleter of the import was called"
+                    f" {short(repr(before))}; the deleter of the import was called"
                     f" {producer.deleter_calls} times"
                 )
             del capsule

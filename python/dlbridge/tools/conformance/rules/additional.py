@@ -117,7 +117,8 @@ ROWS = [
         "from_dlpack(x, copy=True) returns memory that is not x's.",
         (t.FROM_COPY_TRUE,),
         "Forward copy=True, or copy; do not rely on alignment to force a copy.",
-        "From 2024.12 on a library that can guarantee that no write has side effects may share.",
+        "From 2024.12 on a library may share where it can guarantee that no write has side "
+        "effects. It cannot for the memory of another library, which may write at any time.",
     ),
     Rule(
         "S-15",

@@ -277,7 +277,8 @@ ROWS = [
         "An unsupported device is refused with BufferError.",
         (t.UNSUPPORTED_DEVICE,),
         "Raise BufferError before reading data.",
-        "Until 0.8 DLPack recommended TypeError, which passes as well.",
+        "Until 0.8 DLPack recommended TypeError. It passes where a library claims array API "
+        "2022.12 or older, which are of that time.",
     ),
     Rule(
         "C-35",

@@ -262,6 +262,7 @@ ROWS = [
         "Every export has a managed tensor of its own, on every thread.",
         (t.DELETES_ITSELF, t.CONSUMED_ONCE),
         "Allocate a new managed tensor and a new capsule for each call; keep none of them.",
+        "A tensor that counts the capsules which hold it is safe, and is remarked upon.",
     ),
     Rule(
         "P-33",

@@ -350,7 +350,7 @@ AFTER_FINALIZATION = Text(
     "Implementation, example",
     "Leak the Python object if the Python runtime is not available. This can happen if the DLPack "
     "consumer destroys the tensor late after Python runtime finalization",
-    "states",
+    "should",
 )
 COPY_FLAG = Text(
     PYTHON,

@@ -28,5 +28,6 @@ ROWS = [
         "(4,)",
         refused("ctypes_tensors.capsule(version=(2, 0))"),
         found_by=("C-04",),
+        title="StridedMemoryView accepts DLManagedTensorVersioned of major version 2",
     ),
 ]

@@ -26,8 +26,10 @@ ROWS = [
         x = memory[start:start + 64].view("float32")
         y = jax.numpy.from_dlpack(x, copy=True)
         print("same memory" if y.unsafe_buffer_pointer() == x.ctypes.data else "copied")
+        x[0] = 9  # after the copy
+        print("the copy holds", y[0])
         """,
-        "same memory",
+        "the copy holds 9.0",
         """
         import ctypes_tensors, dlbridge, jax
         t = dlbridge.from_dlpack(ctypes_tensors.Producer())
@@ -46,11 +48,15 @@ ROWS = [
         "A NULL deleter crashes the process when the array is freed.",
         "Producers of static memory, which may omit the deleter.",
         "Convert with dlbridge: its exports always have a deleter.",
-        """
-        import jax, ctypes_tensors
-        y = jax.dlpack.from_dlpack(ctypes_tensors.Producer(deleter=False))
-        del y
-        """,
+        changed(
+            "deleter",
+            None,
+            """
+            import jax
+            y = jax.dlpack.from_dlpack(Producer())
+            del y
+            """,
+        ),
         "SIGABRT",
         """
         import ctypes_tensors, dlbridge, jax
@@ -170,8 +176,67 @@ ROWS = [
         assert dlbridge.from_dlpack(x, readonly=True).readonly
         """,
         remark="No sentence forbids the export of read-only memory in a legacy capsule.",
-        found_by=("inspect",),
+        found_by=("P-49", "inspect"),
         upstream="https://github.com/jax-ml/jax/issues/40789",
         seen_as=r"read-only: writable: .*its legacy capsule cannot be marked",
+    ),
+    Defect(
+        "jax-device-request",
+        "jax",
+        "0.10.2",
+        "refused",
+        "must",
+        (t.DEVICE_REFUSED,),
+        "It raises RuntimeError and not BufferError for a dl_device without a backend.",
+        "Callers that catch BufferError, to fall back to another device.",
+        "Catch RuntimeError too. dlbridge compares devices before it calls __dlpack__.",
+        """
+        import jax.numpy
+        try:
+            jax.numpy.arange(3).__dlpack__(dl_device=(10, 0))  # ROCm
+        except Exception as raised:
+            print(type(raised).__name__)
+        """,
+        "RuntimeError",
+        found_by=("P-26",),
+    ),
+    Defect(
+        "jax-copy-false-copies",
+        "jax",
+        "0.10.2",
+        "ignored",
+        "must",
+        (t.FROM_COPY_FALSE,),
+        "from_dlpack(x, copy=False) copies elements of 64 bits to 32 bits without an error.",
+        "A caller that relies on shared memory gets an array that does not change with its source.",
+        "Enable jax_enable_x64, or compare the dtypes of both arrays.",
+        """
+        import jax.numpy, numpy
+        memory = numpy.zeros(128, dtype="uint8")
+        start = -memory.ctypes.data % 64
+        x = memory[start:start + 64].view("int64")
+        y = jax.numpy.from_dlpack(x, copy=False)
+        x[0] = 9
+        print(y.dtype, y[0])
+        """,
+        "int32 0",
+        found_by=("C-19",),
+    ),
+    Defect(
+        "jax-narrowed",
+        "jax",
+        "0.10.2",
+        "wrong",
+        "should",
+        (t.FROM_DATA,),
+        "Without jax_enable_x64, from_dlpack takes the low 32 bits of integers of 64 bits.",
+        "Indices and times become other numbers, without an error.",
+        "Enable jax_enable_x64, or compare the dtypes of both arrays.",
+        """
+        import jax.numpy, numpy
+        print(jax.numpy.from_dlpack(numpy.array([2**32 + 7])))
+        """,
+        "[7]",
+        found_by=("C-38",),
     ),
 ]

@@ -39,5 +39,6 @@ ROWS = [
         "4 elements",
         refused("ctypes_tensors.capsule(version=(2, 0))"),
         found_by=("C-04",),
+        title="nb::ndarray accepts DLManagedTensorVersioned of major version 2",
     ),
 ]

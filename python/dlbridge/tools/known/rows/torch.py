@@ -274,4 +274,57 @@ ROWS = [
         "import torch\n" + refused("torch.tensor([1 + 2j]).conj()"),
         found_by=("S-17", "inspect"),
     ),
+    Defect(
+        "torch-device-freed-twice",
+        "torch",
+        SEEN,
+        "freed",
+        "unsound",
+        (t.BORROWING, t.RENAMING),
+        "When it refuses a capsule of OpenCL it frees the tensor without renaming the capsule: the "
+        "capsule frees it again.",
+        "A double free in the producer, after an exception that was handled.",
+        "Check the device first: dlbridge.from_dlpack(x).device.",
+        """
+        import torch, ctypes_tensors
+        capsule = ctypes_tensors.capsule(device=(4, 0))
+        try:
+            torch.from_dlpack(capsule)
+        except RuntimeError:
+            pass
+        del capsule
+        print("freed", len(ctypes_tensors.freed), "times")
+        """,
+        "freed 2 times",
+        """
+        import ctypes_tensors, dlbridge
+        t = dlbridge.from_dlpack(ctypes_tensors.capsule(device=(4, 0)))
+        assert t.device == "opencl:0"
+        del t
+        assert len(ctypes_tensors.freed) == 1
+        """,
+        found_by=("C-21",),
+    ),
+    Defect(
+        "torch-device-request",
+        "torch",
+        SEEN,
+        "refused",
+        "should",
+        (t.DEVICE_REFUSED, t.ONLY_DLPACK),
+        "Without CUDA, it raises NotImplementedError and not BufferError for a CUDA dl_device.",
+        "Callers that catch BufferError, to fall back to another device.",
+        "Catch RuntimeError too, from which it is derived.",
+        """
+        import torch
+        try:
+            torch.zeros(4).__dlpack__(dl_device=(2, 0))
+        except BufferError:
+            pass
+        except Exception as raised:
+            print(type(raised).__name__)
+        """,
+        "NotImplementedError",
+        found_by=("P-26",),
+    ),
 ]

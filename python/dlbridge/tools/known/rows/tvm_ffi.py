@@ -30,6 +30,7 @@ ROWS = [
         "(4,)",
         refused("ctypes_tensors.capsule(version=(2, 0))"),
         found_by=("C-04",),
+        title="from_dlpack accepts DLManagedTensorVersioned of major version 2",
     ),
     Defect(
         "tvm_ffi-old-version-asked",
@@ -108,7 +109,6 @@ ROWS = [
         assert dlbridge.from_dlpack(t, readonly=True).readonly
         """,
         remark="The array API prefers this to an exception.",
-        found_by=("P-22",),
         seen_as=r"read-only: writable: .*it exports its array",
     ),
 ]

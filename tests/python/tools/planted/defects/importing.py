@@ -463,12 +463,12 @@ def eight_dimensions_only() -> None:
 
 
 @defect("C-25")
-def rank_0_refused() -> None:
-    """A tensor without dimensions is refused."""
+def rank_0_needs_strides() -> None:
+    """Strides of NULL are refused also where ndim is 0."""
 
     def read_shape(original: Any, tensor: Any) -> tuple[int, ...]:
-        if tensor.ndim == 0:
-            raise BufferError("expected at least one dimension")
+        if tensor.ndim == 0 and not tensor.strides:
+            raise BufferError("strides is NULL")
         result: tuple[int, ...] = original(tensor)
         return result
 

@@ -162,6 +162,18 @@ def versioned_to_version_0() -> None:
     change(producer, "wants_versioned", lambda original, wanted: wanted is not None)
 
 
+@defect("P-34")
+def version_0_is_an_attribute_error() -> None:
+    """max_version=(0, 8) raises AttributeError."""
+
+    def wants_versioned(original: Any, wanted: Any) -> bool:
+        if not original(wanted) and wanted is not None:
+            raise AttributeError("there is no function of DLPack 0")
+        return bool(original(wanted))
+
+    change(producer, "wants_versioned", wants_versioned)
+
+
 @defect("P-04", known=True)
 def wrong_name() -> None:
     """The versioned capsule is named dltensor_v1."""
@@ -542,7 +554,7 @@ def exported_once() -> None:
 
 @defect("P-32", "X-01", "X-03", "X-07", "X-08")
 def one_struct_for_two_capsules() -> None:
-    """Exports of one array are different capsules over one managed tensor."""
+    """Capsules of one array hold one managed tensor, which the first consumer frees for all."""
     kept: dict[int, Any] = {}
 
     def build(original: Any, array: Array, versioned: bool, copied: bool) -> Any:
@@ -550,12 +562,13 @@ def one_struct_for_two_capsules() -> None:
         if copied or array.base is not None:
             return original(array, versioned, copied)
         if key not in kept:
-            kept[key] = (array, original(array, versioned, copied))
-        return kept[key][1]
+            kept[key] = original(array, versioned, copied)
+        return kept[key]
 
+    def free(address: int) -> None:
+        for key in [key for key, export in kept.items() if export.address == address]:
+            kept.pop(key).managed.tensor.data = 8
+
+    delete = native.Deleter(free)
     change(producer, "build", build)
-    change(
-        producer,
-        "deleter",
-        lambda original, export: native.address_of(native.library.delete_nothing),
-    )
+    change(producer, "deleter", lambda original, export: native.address_of(delete))

@@ -6,6 +6,7 @@ Where no sentence does, the row says that none forbids it.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes as C
 import threading
 from enum import Enum
@@ -342,6 +343,29 @@ def only_two_element_types() -> None:
 
 
 @variant(_REFUSED)
+def rank_0_refused() -> None:
+    """A tensor without dimensions raises BufferError."""
+    _refuse(lambda array: array.ndim == 0)
+
+
+@variant(
+    "dlpack.h, DLTensor.device: The device of the tensor. A machine without a driver has no memory "
+    "of its device"
+)
+def device_left_to_its_driver() -> None:
+    """Memory of CUDA is taken, where the machine has no driver that could be asked for it."""
+    with contextlib.suppress(OSError):
+        C.CDLL("libcuda.so.1")
+        return
+
+    def check_device(original: Any, tensor: Any, is_versioned: bool) -> None:
+        if tensor.device.type != 2:
+            original(tensor, is_versioned)
+
+    change(consumer, "check_device", check_device)
+
+
+@variant(_REFUSED)
 def eight_dimensions_at_most() -> None:
     """More than 8 dimensions raise BufferError."""
     consumer.MOST_DIMENSIONS = 8
@@ -350,7 +374,8 @@ def eight_dimensions_at_most() -> None:
 @variant(
     "DLPack Python specification 0.7: If an array that is accessed via the interchange protocol "
     "lives on a device that the requesting library does not support, it is recommended to raise a "
-    "TypeError."
+    "TypeError.",
+    "C-34",
 )
 def device_is_a_type_error() -> None:
     """An unsupported device raises TypeError."""
