@@ -65,12 +65,11 @@ class Rule:
 def severity(rule: Rule, standard: str | None) -> Severity:
     """Returns the severity of a violation by a library that claims a version of the array API.
 
-    A must needs a sentence that demands or defines, and a should one that recommends or demands:
-    what differs from a mere description, or from what is permitted, is a note. Without a claim
-    (None), those of dlpack.h and of DLPack's Python specification bind a library. The array API
-    recommends its semantics to it: "Python libraries that want to implement only DLPack support
-    are recommended to do so using the same syntax and semantics". A sentence of a later version
-    than the claimed one does not count.
+    A must needs a sentence that demands, and a should one that recommends or defines: the use of a
+    mere permission is a note. Without a claim (None), those of dlpack.h and of DLPack's Python
+    specification bind a library. The array API recommends its semantics to it: "Python libraries
+    that want to implement only DLPack support are recommended to do so using the same syntax and
+    semantics". A sentence of a later version than the claimed one does not count.
     """
     if rule.kind == "unsound":
         return "F"
@@ -79,7 +78,7 @@ def severity(rule: Rule, standard: str | None) -> Severity:
     binding = {text.force for text in rule.texts if text.binds(standard)}
     if rule.kind == "must":
         return "F" if "must" in binding else "W" if standard is None else "N"
-    return "W" if binding & {"must", "should"} else "N"
+    return "W" if binding - {"may"} else "N"
 
 
 def severity_of_crash(rule: Rule) -> Severity:
