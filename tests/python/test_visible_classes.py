@@ -18,10 +18,9 @@ import dlbridge
 import extension
 
 NEW = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
-MODULES: dict[str, Any] = {
-    "pybind11": extension.visible,
-    "nanobind": import_module("nanobind_extension").visible,
-}
+MODULES: dict[str, Any] = {"pybind11": extension.visible}
+if importlib.util.find_spec("nanobind_extension"):
+    MODULES["nanobind"] = import_module("nanobind_extension").visible
 CLASSES = [(m, name) for m in MODULES for name in ("Samples", "SharedSamples", "OwnedSamples")]
 SHARES: dict[str, Any] = {
     f"{m}, {name}": getattr(MODULES[m], name) for m, name in CLASSES if name != "Samples"
