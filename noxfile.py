@@ -177,15 +177,15 @@ def docs(session: nox.Session) -> None:
 
 # C++ ------------------------------------------------------------------------------------------
 
-PRESETS = ("release", "clang-23", "asan", "dlpack-1.0")
-ALONE = ("clang-headers-17", "clang-headers-no-exceptions")
+PRESETS = ("release", "clang-23", "asan")
+COMPILED_ONLY = ("dlpack-1.0", "clang-headers-no-exceptions")
 
 
 @nox.session(tags=["tests"], venv_backend="none")
 @nox.parametrize("preset", [nox.param(each, id=each, tags=["first"] if each == "release" else [])
-                            for each in (*PRESETS, *ALONE)])  # fmt: skip
+                            for each in (*PRESETS, *COMPILED_ONLY)])  # fmt: skip
 def cpp(session: nox.Session, preset: str) -> None:
-    """A preset: unit, layering, package and compile-fail tests in C++, or every header alone."""
+    """A preset: unit, layering, package and compile-fail tests in C++, or every header compiled."""
     oldest = (
         {"DLPACK_INCLUDE_DIR": str(machine.dlpack_header("1.0"))} if preset == "dlpack-1.0" else {}
     )
@@ -893,7 +893,7 @@ def nanobind_suite(session: nox.Session) -> None:
                 str(machine.STATE / "foreign_suites" / "nanobind"), *session.posargs)  # fmt: skip
 
 
-@nox.session(tags=["tests"])
+@nox.session(tags=["long"])
 def binding_versions(session: nox.Session) -> None:
     """Chains of overloads with two versions of pybind11 and of nanobind, in one process."""
     install_wheel(session, *group("pytest", "numpy"))

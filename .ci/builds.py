@@ -63,7 +63,7 @@ def configure(session: nox.Session, preset: str, suffix: str = "", **options: st
 
 
 # Those that clang++ builds. A preset states no compiler that a machine may have by another name.
-CLANG = ("clang-23", "clang-headers-17", "clang-headers-no-exceptions", "fuzzers")
+CLANG = ("clang-23", "clang-headers-no-exceptions", "fuzzers")
 
 
 def program(session: nox.Session, name: str) -> str:

@@ -45,7 +45,9 @@ PEERS = [
     Peers("newest", (*NEWEST, *READERS, "torch"), (*ALL, *(f"--ignore={each}" for each in QUICK)),
           torch=True, longest=True),
     Peers("numpy-1", ("numpy",), OF_NUMPY),  # has no max_version
-    Peers("numpy-2.2", ("numpy",), OF_NUMPY),  # the last one without strides of compact arrays
+    # The last one that exports compact arrays without strides.
+    Peers("numpy-2.2", ("numpy",), (*CORE, "tests/python/test_extension_numpy.py",
+                                    "tests/python/peers", *STATEMENTS)),
     Peers("others", ("numpy", "pyarrow", "onnxruntime", "warp", "dask", "array_api_compat",
                      "joblib", "cuda.core", "cupy", "nanobind")),
     Peers("mlx", ("mlx",)),
