@@ -533,11 +533,18 @@ def run_sanitized(
     )
 
 
-@nox.session(tags=["tests", "first"])
+@nox.session(tags=["tests"])
 def python_sanitized(session: nox.Session) -> None:
-    """The Python tests under ASan and UBSan; 100,000 rounds of each exchange, 10,000 hostile."""
-    run_sanitized(session, *BY_FILE, "--ignore=tests/python/tools",
-                  modules=(*SMALL_MODULES, "extension"), rounds=1)  # fmt: skip
+    """Import, export, Tensor and lifetime under ASan and UBSan; 100,000 rounds of each exchange."""
+    run_sanitized(session, *BY_FILE, *CORE, "tests/python/test_soak.py",
+                  modules=("foreign_module",), rounds=1)  # fmt: skip
+
+
+@nox.session(tags=["long"])
+def extensions_sanitized(session: nox.Session) -> None:
+    """All Python tests under ASan and UBSan, hostile producers and extensions among them."""
+    run_sanitized(session, *BY_FILE, "--ignore=tests/python/tools", modules=MOST_MODULES,
+                  rounds=1)  # fmt: skip
 
 
 @nox.session(tags=["long"])
@@ -726,7 +733,7 @@ BACKENDS = {
 }
 
 
-@nox.session(tags=["tests"])
+@nox.session(tags=["long"])
 def examples_compiled(session: nox.Session) -> None:
     """Extensions that compile the bodies of dlbridge once: one of two units, which three build
     systems make a wheel of, and the examples of CMake and Cython."""

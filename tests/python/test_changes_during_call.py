@@ -2,7 +2,7 @@
 """Python code of a later argument frees, moves or changes the tensor of an earlier one: every kind
 of parameter, each with every way to bind it and every way to change the tensor. A call returns the
 sum of the tensor as it is now, or of a copy that it made before, or it refuses; it never reads
-memory that the tensor has left. The session `python_sanitized` makes these calls under ASan."""
+memory that the tensor has left. The session `extensions_sanitized` makes these calls under ASan."""
 
 from __future__ import annotations
 
