@@ -12,7 +12,6 @@ import os
 import queue
 import threading
 import time
-import types
 from typing import Any
 
 from planted import consumer, library, native, producer
@@ -373,25 +372,6 @@ class Slow(Array):
 
 def slow() -> Array:
     return _as(Slow, (2, 3), "float32")
-
-
-class Claiming(Array):
-    """Of a library that claims an older version of the array API."""
-
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        return types.SimpleNamespace(__array_api_version__=self.claim)
-
-
-def claims_2022() -> Array:
-    array: Any = _as(Claiming, (2, 3), "float32")
-    array.claim = "2022.12"
-    return array
-
-
-def claims_2023() -> Array:
-    array: Any = claims_2022()
-    array.claim = "2023.12"
-    return array
 
 
 # Consumers ---------------------------------------------------------------------------------------
