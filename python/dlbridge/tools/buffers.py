@@ -7,6 +7,8 @@ import ctypes as C
 from dataclasses import dataclass
 from typing import Any
 
+from .elements import span
+
 FULL_READ_ONLY = 0x011C  # PyBUF_FULL_RO: any layout, with strides and format
 
 
@@ -67,9 +69,8 @@ class Buffer:
         """The addresses that the elements span, the end excluded."""
         if self.nbytes == 0:
             return self.address, self.address
-        ends = [(n - 1) * step for n, step in zip(self.shape, self.strides)]
-        lowest = self.address + sum(end for end in ends if end < 0)
-        return lowest, self.address + sum(end for end in ends if end > 0) + self.itemsize
+        lowest, highest = span(self.shape, self.strides)
+        return self.address + lowest, self.address + highest + self.itemsize
 
 
 def buffer_of(x: Any) -> Buffer | None:

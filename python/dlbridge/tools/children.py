@@ -117,12 +117,12 @@ class Worker:
         """
         return self._ask({"function": function, "keywords": keywords}, within, watch)
 
-    def finish(self, *, within: float | None = None) -> Answer:
+    def finish(self, *, within: float | None = None, watch: Watch | None = None) -> Answer:
         """Lets the child process end as Python ends, with its exit handlers and those of C.
 
         The answer is "returned" for the exit status 0, and "crashed" for any other end.
         """
-        answer = self._ask({"function": None}, within)
+        answer = self._ask({"function": None}, within, watch)
         self.close()
         succeeded = answer.outcome == "crashed" and answer.message == how_it_ended(0)
         return replace(answer, outcome="returned", message="") if succeeded else answer

@@ -211,8 +211,8 @@ def _show(result: dict[str, Any]) -> None:
     exchanges = [part for row in libraries for part in (row["in"], row["out"])]
     zero_copies = sum(part["zero_copy"] for part in exchanges)
     print(
-        f"{tables.count(len(exchanges), 'exchange')} with "
-        f"{tables.count(len(libraries), 'library', 'libraries')}: {zero_copies} without a copy, "
+        f"{output.plural(len(exchanges), 'exchange')} with "
+        f"{output.plural(len(libraries), 'library', 'libraries')}: {zero_copies} without a copy, "
         f"{len(exchanges) - zero_copies} copied by the library. "
         f"{sum(_is_right(row) for row in libraries)} of {len(result['libraries'])} preserved every "
         "value and freed every tensor once."

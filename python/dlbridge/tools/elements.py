@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 from . import abi, dtypes
@@ -51,6 +52,30 @@ def index_at(shape: tuple[int, ...], number: int) -> tuple[int, ...]:
     return tuple(reversed(index))
 
 
+def span(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
+    """Returns the lowest and the highest offset of an element, in the unit of the strides.
+
+    >>> span((2, 3), (-3, 1)), span((2, 0), (1, 1))
+    ((-3, 2), (0, 0))
+    """
+    if 0 in shape:
+        return 0, 0
+    ends = [(extent - 1) * step for extent, step in zip(shape, strides)]
+    return sum(end for end in ends if end < 0), sum(end for end in ends if end > 0)
+
+
+def offsets(shape: Sequence[int], strides: Sequence[int]) -> list[int]:
+    """Returns the offset of each element in row-major order, in the unit of the strides.
+
+    >>> offsets((2, 3), (1, 2))
+    [0, 2, 4, 1, 3, 5]
+    """
+    found = [0]
+    for extent, step in zip(shape, strides):
+        found = [offset + i * step for offset in found for i in range(extent)]
+    return found
+
+
 def flat(values: Nested) -> list[Any]:
     """Returns the numbers in row-major order."""
     if not isinstance(values, list):
@@ -72,6 +97,23 @@ def same(one: Any, other: Any) -> bool:
     if one != other:
         return bool(one != one and other != other)
     return bool(one != 0 or math.copysign(1, one) == math.copysign(1, other))
+
+
+def same_nested(values: Nested, expected: Nested) -> bool:
+    """Whether nested lists have the same shape and, by same(), the same numbers.
+
+    Some libraries return tuples.
+
+    >>> same_nested(((1.0, 2.0),), [[1.0, 2.0]]), same_nested([], [[]]), same_nested([0.0], [-0.0])
+    (True, False, False)
+    """
+    if isinstance(expected, (list, tuple)):
+        return (
+            isinstance(values, (list, tuple))
+            and len(values) == len(expected)
+            and all(map(same_nested, values, expected))
+        )
+    return not isinstance(values, (list, tuple)) and same(values, expected)
 
 
 def itemsize(dtype: str) -> int:

@@ -39,12 +39,13 @@ def one_line(text: str, most: int = 60) -> str:
     return line if len(line) <= most else line[: most - 3] + "..."
 
 
-def plural(count: int, noun: str) -> str:
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    """Formats a number of things.
+
+    >>> plural(1, "byte"), plural(-1, "element"), plural(2, "library", "libraries")
+    ('1 byte', '-1 element', '2 libraries')
     """
-    >>> plural(1, "byte"), plural(-1, "element"), plural(2, "byte")
-    ('1 byte', '-1 element', '2 bytes')
-    """
-    return f"{count} {noun}{'' if abs(count) == 1 else 's'}"
+    return f"{count} {noun if abs(count) == 1 else nouns or f'{noun}s'}"
 
 
 def listed(numbers: tuple[int, ...], noun: str) -> str:

@@ -64,15 +64,6 @@ def show_items(title: str, items: Sequence[tuple[str, str]]) -> None:
         emit((line, ""))
 
 
-def count(number: int, noun: str, plural: str = "") -> str:
-    """Formats a number of things.
-
-    >>> count(1, "pair"), count(2, "library", "libraries")
-    ('1 pair', '2 libraries')
-    """
-    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
-
-
 def width() -> int:
     """Returns the width of a table in columns of text."""
     return max(NARROWEST, shutil.get_terminal_size((100, 24)).columns)

@@ -24,8 +24,8 @@ import pytest
 import ctypes_library
 import dlbridge
 from dlbridge.tools import abi, children, elements
+from dlbridge.tools.elements import same_nested as same
 from dlbridge.tools.libraries import CASES, Case, Library, capsule_of
-from dlbridge.tools.matrix.values import same
 from expected import COMPARISONS, Expected, expected_of, is_result_of, row_of
 from rows import LIBRARIES
 

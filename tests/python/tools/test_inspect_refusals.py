@@ -18,7 +18,7 @@ import pytest
 
 import dlbridge
 from dlbridge.tools import abi
-from dlbridge.tools.inspection.conclusions.oddities import Oddity
+from dlbridge.tools.inspection.conclusions.oddity import Oddity
 from dlbridge.tools.inspection.inspection import Inspection, inspect
 from dlbridge.tools.versions import reaches
 

@@ -16,7 +16,7 @@ import pytest
 
 import dlbridge
 import lossy_library
-from dlbridge.tools import children, libraries, progress
+from dlbridge.tools import children, elements, libraries, progress
 from dlbridge.tools.libraries import CASES
 from dlbridge.tools.matrix import blame, causes, exchange, page, summary, survey, terminal, values
 from dlbridge.tools.matrix.exchange import ARRIVED, FAILED
@@ -399,7 +399,7 @@ def test_bytes_are_compared_in_the_order_of_memory(fakes: Path, producer: str) -
 
 def test_bytes_are_no_numbers(fakes: Path) -> None:
     """Only a library that reads bytes is compared with bytes."""
-    assert not values.same([0, 0, 128, 63], [1.0])
+    assert not elements.same_nested([0, 0, 128, 63], [1.0])
     assert values.in_memory_order([[0, 1], [2, 3]], (1, 2)) == [0, 2, 1, 3]
 
 

@@ -21,6 +21,7 @@ from .. import children, core, output
 from ..options import code, seconds
 from .inspection import SCHEMA, Inspection, inspect
 from .reading import afterwards
+from .reading.description import tuples_of
 from .reading.protocols import Raised, guarded
 from .reading.signs import Sign
 from .rendering.html import as_page
@@ -101,7 +102,9 @@ def _with_afterwards(
     if inspection.description("bare", "1.0") is None or seconds <= 0:
         return inspection
     answer = worker.call(f"{__name__}:examine_afterwards", within=seconds, what=what)
-    signs = [Sign.from_dict(each) for each in answer.value] if answer.outcome == "returned" else []
+    signs = (
+        [Sign(**tuples_of(each)) for each in answer.value] if answer.outcome == "returned" else []
+    )
     if answer.outcome == "crashed":
         signs.append(Sign("release crashes", (), {"how": answer.message}))
     return dataclasses.replace(inspection, signs=(*inspection.signs, *signs))

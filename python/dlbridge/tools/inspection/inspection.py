@@ -9,6 +9,7 @@ from typing import Any
 from .. import core
 from .conclusions.findings import Findings
 from .consumers import installed
+from .reading.description import tuples_of
 from .reading.observe import observe
 from .reading.protocols import Response
 from .reading.signs import Comparison, Sign
@@ -53,10 +54,10 @@ class Inspection(Findings):
             "dlbridge": core.version(),
             "title": self.title,
             "sound": self.sound,
-            "subject": self.subject.to_dict(),
+            "subject": dataclasses.asdict(self.subject),
             "responses": [response.to_dict() for response in self.responses],
             "keywords": dict(self.keywords),
-            "comparison": self.comparison.to_dict(),
+            "comparison": dataclasses.asdict(self.comparison),
             "signs": [dataclasses.asdict(each) for each in self.signs],
             "differences": [dataclasses.asdict(each) for each in self.differences],
             "oddities": [dataclasses.asdict(each) for each in self.oddities],
@@ -68,12 +69,12 @@ class Inspection(Findings):
     def from_dict(cls, values: dict[str, Any]) -> Inspection:
         """Restores an inspection from the result of to_dict()."""
         return cls(
-            subject=Subject.from_dict(values["subject"]),
+            subject=Subject(**tuples_of(values["subject"])),
             responses=tuple(Response.from_dict(each) for each in values["responses"]),
             keywords=values["keywords"],
             title=values["title"],
-            comparison=Comparison.from_dict(values["comparison"]),
-            signs=tuple(Sign.from_dict(each) for each in values["signs"]),
+            comparison=Comparison(**tuples_of(values["comparison"])),
+            signs=tuple(Sign(**tuples_of(each)) for each in values["signs"]),
             installed=values.get("installed", {}),
         )
 

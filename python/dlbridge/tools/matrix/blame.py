@@ -16,7 +16,6 @@ from typing import Any, Callable
 from .. import abi, elements
 from ..children import Answer
 from ..libraries import CASES, Case, Library, capsule_of
-from . import values
 from .exchange import FAILED, library_row, make, use_memory_again
 from .steps import tidy
 
@@ -75,7 +74,8 @@ def _fault_of_contents(contents: abi.Contents, case: Case) -> str | None:
         described = elements.read(contents)
     except abi.Unreadable as error:
         return f"its capsule is not readable: {error}"
-    return None if values.same(described, case.values) else "its capsule describes other values"
+    is_right = elements.same_nested(described, case.values)
+    return None if is_right else "its capsule describes other values"
 
 
 def _unusual(contents: abi.Contents) -> list[str]:
@@ -109,7 +109,7 @@ def keeps_memory(producer: str, case: str) -> bool:
     source.array = source.exported = None
     gc.collect()
     junk = use_memory_again(source.row, source.module, source.case)
-    kept = values.same(elements.read(abi.read(capsule)), source.case.values)
+    kept = elements.same_nested(elements.read(abi.read(capsule)), source.case.values)
     del junk
     return kept
 

@@ -162,7 +162,7 @@ def _why_impossible(library: Library, module: Any, source: Any, case: Case) -> s
         own = library.values(module, source)
     except Exception:  # it cannot read its own array; consumers may
         return None
-    return None if values.same(own, case.values) else f"its own array holds {own!r}"
+    return None if elements.same_nested(own, case.values) else f"its own array holds {own!r}"
 
 
 # The calls of known consumers, to attribute an error to the producer or to the consumer.
@@ -374,7 +374,7 @@ class _Exchange:
         if dtype is not None:
             return {"outcome": "converted", "whose": "consumer", "said": self._why(dtype)}
         expected = self._expected()
-        if values.same(read, expected):
+        if elements.same_nested(read, expected):
             return None
         found = values.difference(read, expected)
         listing = repr(read)
@@ -404,7 +404,7 @@ class _Exchange:
     def _kind(self, imported: Any, address: int | None) -> dict[str, Any]:
         """Returns the outcome where the values and the dtype are right."""
         here = _address(self.consumer_row, self.consumer_module, imported)
-        shared = values.empty(self.case.values) or (here is not None and here == address)
+        shared = 0 in elements.shape_of(self.case.values) or (here is not None and here == address)
         if shared:
             return {"outcome": "zero-copy"}
         return {"outcome": "copied", **self._unknown_address(imported)}
@@ -455,7 +455,7 @@ class _Exchange:
             return values.first(self.producer_row.values(self.producer_module, self.source))
 
         before = first()
-        key = (0,) * values.rank(self.case.values)
+        key = (0,) * len(elements.shape_of(self.case.values))
         try:
             imported[key] = before + 1
         except Exception:  # the expected result

@@ -123,27 +123,25 @@ class _Pair:
         self.loaded = answer.outcome == "returned"
         return answer
 
-    def exchange(self, producer: str, consumer: str, case: str, **more: Any) -> dict[str, Any]:
-        if not self.loaded:
-            answer = self.load()
-            if not self.loaded:
-                return _failure(answer)
-        answer = self.worker.call(
-            f"{_CHILD}:exchange", producer=producer, consumer=consumer, case=case, **more
-        )
-        self.loaded = answer.outcome in ("returned", "raised")
-        return dict(answer.value) if answer.outcome == "returned" else _failure(answer)
-
-    def ask(self, function: Callable[..., Any], producer: str, case: str) -> children.Answer:
-        """Calls a function that examines a producer alone."""
+    def _call(self, function: str, **keywords: Any) -> children.Answer:
         if not self.loaded:
             answer = self.load()
             if not self.loaded:
                 return answer
-        name = f"{function.__module__}:{function.__name__}"
-        answer = self.worker.call(name, producer=producer, case=case)
+        answer = self.worker.call(function, **keywords)
         self.loaded = answer.outcome in ("returned", "raised")
         return answer
+
+    def exchange(self, producer: str, consumer: str, case: str, **more: Any) -> dict[str, Any]:
+        answer = self._call(
+            f"{_CHILD}:exchange", producer=producer, consumer=consumer, case=case, **more
+        )
+        return dict(answer.value) if answer.outcome == "returned" else _failure(answer)
+
+    def ask(self, function: Callable[..., Any], producer: str, case: str) -> children.Answer:
+        """Calls a function that examines a producer alone."""
+        name = f"{function.__module__}:{function.__name__}"
+        return self._call(name, producer=producer, case=case)
 
     def through_dlbridge(self, producer: str, consumer: str, case: str) -> dict[str, Any]:
         """Repeats an exchange with dlbridge: returns the first success, else the last failure."""
@@ -227,6 +225,8 @@ class _Survey:
             for environment in self.plan.environments
             for name, contents in environment.contents["libraries"].items()
         }
+        there = {name: short_name(name) for name in self.plan.libraries}
+        there = {name: short for name, short in there.items() if short in titles}
         return {
             "dlbridge": core.version(),
             "dlpack": versions.of_dlpack(),
@@ -234,23 +234,15 @@ class _Survey:
             "platform": self.plan.environments[0].contents["platform"],
             "complete": not self.stopped.is_set(),
             "via": self.plan.via,
-            "libraries": {
-                short_name(name): titles[short_name(name)]
-                for name in self.plan.libraries
-                if short_name(name) in titles
-            },
+            "libraries": {short: titles[short] for short in there.values()},
             # Their DLPack is that of another library, so their exchanges count as that one's.
             "by_way_of": {
-                short_name(name): library_row(name).by_way_of
-                for name in self.plan.libraries
-                if short_name(name) in titles and library_row(name).by_way_of
+                short: library_row(name).by_way_of
+                for name, short in there.items()
+                if library_row(name).by_way_of
             },
             # The libraries whose failures decide the exit status: dlbridge's and the user's own.
-            "judged": [
-                short_name(name)
-                for name in self.plan.libraries
-                if short_name(name) in titles and (name == "dlbridge" or ":" in name)
-            ],
+            "judged": [short for name, short in there.items() if name == "dlbridge" or ":" in name],
             "cases": list(self.plan.cases),
             "environments": [
                 {

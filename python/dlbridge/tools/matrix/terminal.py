@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from .. import core, tables
-from ..output import printable
+from ..output import plural, printable
 from . import causes, summary
 from .exchange import ARRIVED, OUTCOMES
 from .summary import COUNTED, MARKS
@@ -104,7 +104,7 @@ def _show_counts(report: dict[str, Any], glyphs: dict[str, str]) -> None:
     width = len(str(max(counts.values(), default=0)))
     pairs = len({(each["producer"], each["consumer"]) for each in exchanges})
     print(
-        f"{tables.count(total, 'exchange')} in {tables.count(pairs, 'pair')}. "
+        f"{plural(total, 'exchange')} in {plural(pairs, 'pair')}. "
         "A cell shows the worst outcome of its pair."
     )
     for sentence in summary.by_way_of(report):
@@ -136,7 +136,7 @@ def _show_causes(report: dict[str, Any], verbose: bool) -> None:
 
 def _cause(cause: causes.Cause) -> str:
     known = f"; known: {core.COMMAND} doctor --defect {cause.defect}" if cause.defect else ""
-    where = tables.count(len(cause.exchanges), "exchange")
+    where = plural(len(cause.exchanges), "exchange")
     return f"{cause.text} [{where}: {', '.join(cause.cases)}{known}]"
 
 

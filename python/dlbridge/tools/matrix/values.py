@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -26,17 +27,6 @@ def dtype_of(x: Any) -> str | None:
 def looks_like(values: Any, dtype: str) -> str:
     """Returns the dtype of an array that does not report it, as far as its values show."""
     return "numbers" if dtype == "bool" and type(first(values)) is int else dtype
-
-
-def same(values: Any, expected: Any) -> bool:
-    """Whether nested lists have the same shape and, by elements.same(), the same numbers."""
-    if isinstance(expected, (list, tuple)):
-        return (
-            isinstance(values, (list, tuple))
-            and len(values) == len(expected)
-            and all(map(same, values, expected))
-        )
-    return not isinstance(values, (list, tuple)) and elements.same(values, expected)
 
 
 def difference(values: Any, expected: Any) -> str | None:
@@ -72,13 +62,8 @@ def in_memory_order(values: Any, strides: Sequence[int]) -> list[Any]:
     >>> in_memory_order([[0, 1], [2, 3]], (1, 2))
     [0, 2, 1, 3]
     """
-    indices = itertools.product(*map(range, elements.shape_of(values)))
-    placed = zip(indices, elements.flat(values))
-    return [x for _, x in sorted(placed, key=lambda each: _offset(each[0], strides))]
-
-
-def _offset(index: Sequence[int], strides: Sequence[int]) -> int:
-    return sum(i * stride for i, stride in zip(index, strides))
+    placed = zip(elements.offsets(elements.shape_of(values), strides), elements.flat(values))
+    return [x for _, x in sorted(placed, key=operator.itemgetter(0))]
 
 
 def first(values: Any) -> Any:
@@ -87,14 +72,6 @@ def first(values: Any) -> Any:
     return values
 
 
-def empty(values: Any) -> bool:
-    return isinstance(values, list) and all(map(empty, values))
-
-
 def different(values: Any) -> Any:
     """Returns other values of the same shape."""
     return list(map(different, values)) if isinstance(values, list) else type(values)(not values)
-
-
-def rank(values: Any) -> int:
-    return 1 + rank(values[0]) if isinstance(values, list) and values else 0

@@ -3,21 +3,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes as C
-import os
-import signal
-import subprocess
 import sys
-import tempfile
 import time
 import weakref
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ... import abi, children
-from ...clock import Stopwatch
 from .. import journal
 from ..outcomes import Broken, Skip
 from ..target import Target, find
@@ -140,97 +133,33 @@ def _has_gil() -> bool:
 # After the interpreter's end -------------------------------------------------------------------
 
 
-def exit_with_deleter(
-    name: str, consumer: str | None, device: str, registers: bool, reached: str
-) -> None:
-    """In a process of its own: lets libc call deleters after the interpreter has ended.
-
-    Creates the file `reached` when it is done; the parent process checks how the process ends.
-    """
+def register_deleters(name: str, consumer: str | None, device: str, registers: bool) -> None:
+    """In a process of its own: lets libc call deleters after the interpreter has ended."""
     for item in every_kind(make(find(name, consumer, device))):
         tensor = abi.take(item.capsule)
         if registers and tensor.contents.deleter:
             C.CDLL(None).__cxa_atexit(
                 C.c_void_p(tensor.contents.deleter), C.c_void_p(tensor.contents.address), None
             )
-    Path(reached).touch()
 
 
-@dataclass(frozen=True)
-class End:
-    """How a process ended: its exit status, None for a timeout, and its first line after that."""
+def end_of_process(target: Target, *, registers: bool) -> children.Answer:
+    """Returns how a process ends in which register_deleters() was called, as Worker.finish() does.
 
-    status: int | None
-    output: str
-
-
-def end_of_process(target: Target, *, registers: bool) -> End:
-    """Runs exit_with_deleter(). Raises Skip where the process fails, or hangs, before its end.
-
-    The process writes to files, so that neither its output nor that of its own children can block
-    or delay this one; its children end with it.
+    Raises Skip where the process fails, or hangs, before its end.
     """
-    function = exit_with_deleter.__name__
-    with tempfile.TemporaryDirectory() as folder:
-        reached, output = Path(folder) / "reached", Path(folder) / "output"
-        opened = f"{target.name!r}, {target.consumer!r}, {target.device!r}"
-        call = f"{function}({opened}, {registers}, {str(reached)!r})"
-        parent, alive = children.pipe()
-        own = f"from {children.__name__} import end_with; end_with({parent})"
-        program = f"{own}; from {__name__} import {function}; {call}"
-        with output.open("w") as stream:
-            process = subprocess.Popen(
-                [sys.executable, "-X", "faulthandler", "-c", program],
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
-                pass_fds=(parent,),
-                start_new_session=True,
-            )
-        os.close(parent)
-        try:
-            _wait_for(process, reached)
-            before = output.stat().st_size
-            status = _wait(process)
-        finally:
-            _end_group(process)
-            os.close(alive)
-        text = output.read_bytes()
-        if not reached.exists():
-            raise Skip(f"a separate process failed before its end: {_lines(text)[-1]}")
-        return End(status, _lines(text[before:])[0])
-
-
-def _lines(text: bytes) -> list[str]:
-    return text.decode(errors="replace").strip().splitlines() or [""]
-
-
-def _wait_for(process: subprocess.Popen[bytes], reached: Path) -> None:
-    """Waits until the process has created a file, or ended."""
-    stopwatch = Stopwatch(process.pid)
-    while process.poll() is None and not reached.exists():
-        if stopwatch.seconds() > BEFORE_THE_END:
+    with children.Worker() as worker:
+        answer = worker.call(
+            f"{__name__}:{register_deleters.__name__}",
+            within=BEFORE_THE_END,
+            watch=journal.tick,
+            name=target.name,
+            consumer=target.consumer,
+            device=target.device,
+            registers=registers,
+        )
+        if answer.outcome == "hung":
             raise Skip(f"a separate process has not reached its end after {BEFORE_THE_END:g} s")
-        journal.tick()
-        time.sleep(0.01)
-
-
-def _wait(process: subprocess.Popen[bytes]) -> int | None:
-    """Returns the exit status; None where the process does not end in time."""
-    stopwatch = Stopwatch(process.pid)
-    while process.poll() is None:
-        if stopwatch.seconds() > AFTER_THE_END:
-            return None
-        journal.tick()
-        time.sleep(0.01)
-    return process.returncode
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process and the children that it may have left."""
-    with contextlib.suppress(OSError):  # none of them is left
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    process.wait()
+        if answer.outcome != "returned":
+            raise Skip(f"a separate process failed before its end: {answer.message}")
+        return worker.finish(within=AFTER_THE_END, watch=journal.tick)

@@ -6,8 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ...elements import row_major
-from ...elements import same as same_number
+from ...elements import row_major, same_nested
 from ..outcomes import Broken, Skip
 from ..target import Target
 from .consumption import (
@@ -24,6 +23,7 @@ from .results import CannotRead, readers, values_of
 from .trials import fatal, how_it_ends
 
 NOWHERE = 0x10  # an invalid pointer
+same = same_nested  # of values that were read, and those that are expected
 ROW_MAJOR = (object(),)  # in place of strides: those of a compact tensor
 
 
@@ -37,21 +37,6 @@ def wrong_values(call: ConsumerCall) -> str | None:
     if same(values, expected):
         return None
     return f"expected {short(repr(expected))}; got {short(repr(values))}"
-
-
-def same(values: Any, expected: Any) -> bool:
-    """Compares nested lists number by number; some libraries return tuples.
-
-    >>> same(((1.0, 2.0),), [[1.0, 2.0]]), same([], [[]]), same([0.0], [-0.0])
-    (True, False, False)
-    """
-    if isinstance(expected, list):
-        return (
-            isinstance(values, (list, tuple))
-            and len(values) == len(expected)
-            and all(same(one, other) for one, other in zip(values, expected))
-        )
-    return same_number(values, expected)
 
 
 def right_or_refused(

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import enum
+import math
 import operator
 import threading
 from dataclasses import dataclass
 from typing import Any
 
 from ... import abi, devices, dtypes
+from ...elements import offsets, span
 from .. import journal
 from ..outcomes import Skip, library_code, name_error
 from ..target import Target
@@ -307,21 +309,16 @@ def steps(contents: abi.Contents) -> tuple[int, ...]:
 
 
 def size(contents: abi.Contents) -> int:
-    count = 1
-    for extent in contents.shape or ():
-        count *= extent
-    return count
+    return math.prod(contents.shape or ())
 
 
 def reach(contents: abi.Contents) -> tuple[int, int]:
     """Returns the addresses that the elements span, the end excluded; equal for an empty tensor."""
     if size(contents) == 0:
         return contents.first, contents.first
-    ends = [(n - 1) * step for n, step in zip(contents.shape or (), steps(contents))]
+    lowest, highest = span(contents.shape or (), steps(contents))
     each = element_bytes(contents)
-    lowest = contents.first + each * sum(end for end in ends if end < 0)
-    highest = contents.first + each * sum(end for end in ends if end > 0)
-    return lowest, highest + each
+    return contents.first + each * lowest, contents.first + each * (highest + 1)
 
 
 def read(lowest: int, end: int, device: tuple[int, int]) -> bytes | None:
@@ -365,7 +362,6 @@ def content(contents: abi.Contents) -> bytes | None:
     each = element_bytes(contents)
     if steps(contents) == compact_strides(contents.shape or ()):
         return memory
-    parts = [contents.first - lowest]
-    for extent, step in zip(contents.shape or (), steps(contents)):
-        parts = [start + i * step * each for start in parts for i in range(extent)]
-    return b"".join(memory[start : start + each] for start in parts)
+    first = contents.first - lowest
+    places = (first + each * it for it in offsets(contents.shape or (), steps(contents)))
+    return b"".join(memory[place : place + each] for place in places)

@@ -133,13 +133,12 @@ def _by_interface(x: Any, shape: Shape, code: int, places: Places) -> tuple[Any,
     assert own_code is not None
     strides = interface.get("strides")
     if strides is None:
-        strides = [math.prod(shape[i + 1 :]) * nbytes for i in range(len(shape))]
+        strides = [step * nbytes for step in elements.row_major(shape)]
     low, end = _bounds_in(interface) or (0, 0)
     memory = abi.read_memory(low, end - low) if low < end else b""
     assert memory is not None
-    starts = [interface["data"][0] - low]
-    for extent, step in zip(shape, strides):
-        starts = [start + i * step for start in starts for i in range(extent)]
+    first = interface["data"][0] - low
+    starts = [first + offset for offset in elements.offsets(shape, strides)]
     raw = b"".join(memory[start : start + nbytes] for start in _some(starts, places))
     numbers = decode(raw, (own_code, 8 * nbytes, 1))
     assert numbers is not None
@@ -285,6 +284,5 @@ def _bounds_in(interface: dict[str, Any]) -> tuple[int, int] | None:
         return None
     if strides is None:
         return address, address + math.prod(shape) * nbytes
-    ends = [(extent - 1) * step for extent, step in zip(shape, strides)]
-    low = address + sum(end for end in ends if end < 0)
-    return low, address + sum(end for end in ends if end > 0) + nbytes
+    lowest, highest = elements.span(shape, strides)
+    return address + lowest, address + highest + nbytes

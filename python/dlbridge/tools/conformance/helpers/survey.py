@@ -11,7 +11,7 @@ import functools
 import math
 import operator
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Callable
 
 from ... import abi
@@ -84,10 +84,6 @@ class Sample:
     @property
     def is_copy(self) -> bool:
         return self.keywords.get("copy") is True
-
-    @property
-    def is_to_device(self) -> bool:
-        return "dl_device" in self.keywords
 
     def __str__(self) -> str:
         return f"{self.what}{AGAIN if self.is_again else ''}, {call_text(self.keywords)}"
@@ -186,8 +182,8 @@ def _export(
         copied = _attempt(number, array, request, refused) if copies else None
         if copied is not None:
             shares = overlap(item.contents, copied.contents)
-            sample = _sample(number, array, request, copied, facts, is_again, shares=shares)
-            samples.append(replace(sample, uncopied=samples[-1].raw))
+            more = {"shares": shares, "uncopied": samples[-1].raw}
+            samples.append(_sample(number, array, request, copied, facts, is_again, **more))
         if not copies or not array.readonly or is_again:
             continue
         request = {**kind, "copy": False}
@@ -223,9 +219,7 @@ def _sample(
     item: Export,
     facts: dict[str, Any],
     is_again: bool,
-    *,
-    shares: bool = False,
-    is_silent_copy: bool = False,
+    **more: Any,
 ) -> Sample:
     contents = item.contents
     raw = content(contents)
@@ -238,9 +232,8 @@ def _sample(
         is_readable=raw is not None or _is_readable(contents),
         dtype=array.dtype,
         is_again=is_again,
-        shares=shares,
-        is_silent_copy=is_silent_copy,
         **facts,
+        **more,
     )
 
 

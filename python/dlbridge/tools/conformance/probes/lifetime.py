@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from ... import abi, children
+from ... import abi
 from ..helpers.deleters import (
     AFTER_THE_END,
     CountingDeleter,
@@ -207,11 +207,11 @@ def _frees_here(target: Target, keywords: Keywords) -> bool:
 def after_the_end(target: Target) -> None:
     make(target)
     end = end_of_process(target, registers=True)
-    if end.status == 0:
+    if end.outcome == "returned":
         return
-    if end_of_process(target, registers=False).status != 0:
+    if end_of_process(target, registers=False).outcome != "returned":
         raise Skip("a process that uses this library fails at its end in any case")
-    if end.status is None:
+    if end.outcome == "hung":
         raise Broken(f"the deleter had not returned after {AFTER_THE_END:g} s")
-    message = f": {end.output}" if end.output else ""
-    raise Broken(f"the process ended with {children.how_it_ended(end.status)}{message}")
+    message = f": {end.noise.splitlines()[0]}" if end.noise else ""
+    raise Broken(f"the process ended with {end.message}{message}")

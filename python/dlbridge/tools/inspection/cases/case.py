@@ -78,8 +78,8 @@ OF_NUMPY = Changed("RuntimeError", "2.5.0", "BufferError")  # NumPy refuses most
 Reactions = Mapping[str, Union[str, Changed]]  # by consumer
 
 
-def reactions(default: str = NO_EFFECT, /, **by_consumer: str | Changed) -> Reactions:
-    """Returns the reactions of all consumers: those that are named, and the default of the rest.
+def reactions(rest: str | Reactions = NO_EFFECT, /, **by_consumer: str | Changed) -> Reactions:
+    """Returns the reactions of all consumers: those that are named, and those of the rest.
 
     Raises KeyError for an unknown consumer or reaction.
     """
@@ -89,7 +89,7 @@ def reactions(default: str = NO_EFFECT, /, **by_consumer: str | Changed) -> Reac
         for each in names_in(reaction):
             if each not in {*EXCEPTIONS, *SIGNALS, *TEXTS, NO_EFFECT}:
                 raise KeyError(f"{consumer}: no reaction is named {each!r}")
-    return {name: by_consumer.get(name, default) for name in CONSUMERS}
+    return {**(dict.fromkeys(CONSUMERS, rest) if isinstance(rest, str) else rest), **by_consumer}
 
 
 def names_in(reaction: str | Changed) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from ..reading.description import Description
 from .case import (
     FAILS_LATER,
     MEMORY_ORDER,
+    NO_EFFECT,
     Case,
     Changed,
     has_elements,
@@ -62,6 +63,15 @@ def _beyond_one(x: Description) -> bool:
     return x.version is not None and x.version >= (1, 2)
 
 
+# Those of the consumers that take compact memory only.
+COMPACT = reactions(
+    jax="JaxRuntimeError",
+    tensorflow="InvalidArgumentError",
+    mxnet="MXNetError",
+    mpi4py="BufferError",
+    onnxruntime="RuntimeError",
+)
+
 STRIDES = [
     Case(
         "strides NULL",
@@ -106,15 +116,11 @@ STRIDES = [
         _moves("backwards"),
         lambda x: "a negative stride",
         reactions(
+            COMPACT,
             torch=Changed("SIGABRT", "2.14.0", "RuntimeError"),
-            jax="JaxRuntimeError",
-            tensorflow="InvalidArgumentError",
-            mxnet="MXNetError",
-            mpi4py="BufferError",
             paddle=FAILS_LATER,
             mlx="ValueError",
             pyarrow="ArrowInvalid",
-            onnxruntime="RuntimeError",
         ),
         lambda x: (
             f"A stride is negative: {list(x.layout.strides) if x.layout else []}; it runs "
@@ -126,13 +132,7 @@ STRIDES = [
         "risk",
         _moves("broadcast"),
         lambda x: "a stride of 0",
-        reactions(
-            jax="JaxRuntimeError",
-            tensorflow="InvalidArgumentError",
-            mxnet="MXNetError",
-            mpi4py="BufferError",
-            onnxruntime="RuntimeError",
-        ),
+        reactions(COMPACT),
         lambda x: (
             "A stride is 0 (broadcast): many elements share one address. Writing to one writes to "
             "all."
@@ -143,13 +143,7 @@ STRIDES = [
         "risk",
         _has_gaps,
         lambda x: "not compact",
-        reactions(
-            jax="JaxRuntimeError",
-            tensorflow="InvalidArgumentError",
-            mxnet="MXNetError",
-            mpi4py="BufferError",
-            onnxruntime="RuntimeError",
-        ),
+        reactions(COMPACT),
         lambda x: (
             "Elements overlap."
             if x.layout is not None and x.layout.shares
@@ -174,12 +168,7 @@ STRIDES = [
         "note",
         lambda x: _is_permuted(x) and not _is_column_major(x),
         lambda x: "permuted dimensions",
-        reactions(
-            tensorflow="InvalidArgumentError",
-            mxnet="MXNetError",
-            mpi4py="BufferError",
-            onnxruntime="RuntimeError",
-        ),
+        reactions(COMPACT, jax=NO_EFFECT),
         lambda x: "It is compact, but its dimensions are in another order than row-major.",
     ),
     Case(

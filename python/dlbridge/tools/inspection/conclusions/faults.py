@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ...conformance.rules import RULES
 from ..cases.case import Level
 from ..reading.signs import Sign
+from .oddity import Oddity
 
 # By the kind of a rule, unless LEVELS has it.
 OF_KINDS: dict[str, Level] = {
@@ -106,8 +107,8 @@ def level_of(rule: str) -> Level:
     return LEVELS.get(rule) or OF_KINDS[RULES[rule].kind]
 
 
-def judged(sign: Sign) -> tuple[Level, str, str, tuple[str, ...], str, str]:
-    """Returns the arguments of the oddity of a sign."""
+def judged(sign: Sign) -> Oddity:
+    """Returns the oddity of a sign."""
     if sign.kind in RULES:
         text = sign.words["text"]
         first = text.partition(" ")[0].rstrip(",:")
@@ -118,4 +119,4 @@ def judged(sign: Sign) -> tuple[Level, str, str, tuple[str, ...], str, str]:
         fault = FAULTS[sign.kind]
         what, repair = fault.what.format_map(sign.words), fault.repair
         level, who, rule = fault.level, fault.who, ""
-    return level, what, who, sign.protocols, sign.words.get("repair") or repair, rule
+    return Oddity(level, what, who, sign.protocols, sign.words.get("repair") or repair, rule)

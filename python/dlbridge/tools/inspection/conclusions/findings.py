@@ -7,7 +7,8 @@ from functools import cached_property
 
 from ..reading.observation import Observation
 from .differences import Difference, differences
-from .oddities import Oddity, oddities
+from .oddities import oddities
+from .oddity import Oddity
 from .verdicts import Verdict, verdicts
 
 

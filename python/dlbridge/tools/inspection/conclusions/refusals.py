@@ -8,14 +8,11 @@ from collections.abc import Iterator
 
 from ... import dtypes
 from ...versions import reaches
-from ..cases.case import Level
 from ..reading.observation import Observation
-from ..reading.protocols import COPIES, DLPACK
+from ..reading.protocols import DLPACK, SHARING
+from .oddity import Oddity
 
-# The level, the sentence, the effect on consumers, the protocols, the repair.
-Findings = Iterator[tuple[Level, str, str, tuple[str, ...], str]]
-
-SHARING = [name for name in DLPACK if name not in COPIES]
+WHO = "consumers of DLPack refuse it"
 REGISTERS = "2.5.0"  # the first NumPy with numpy.dtypes.register_dlpack_dtype
 
 NAMED = {  # NumPy's float128 and complex256 are long doubles
@@ -66,17 +63,17 @@ HELPS: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def refused_array(x: Observation) -> Findings:
+def refused_array(x: Observation) -> Iterator[Oddity]:
     """The object describes an array by another protocol, and no way of DLPack exports it."""
-    if x.tensor is None or any(x.description(name) is not None for name in SHARING):
+    if x.tensor is None or x.described(SHARING):
         return
     refused = tuple(e.name for e in x.responses if e.outcome == "raised" and e.name in DLPACK)
     if x.subject.own_dtype in NAMED and x.tensor.dtype is None:
         yield _known(x, NAMED[x.subject.own_dtype], refused)
     elif x.tensor.dtype is None:
-        yield _unknown(x, refused)
+        yield _unknown(x.subject.own_dtype, x.tensor.dtype_text, refused)
     elif any(step % x.tensor.element_bytes for step in x.tensor.byte_strides or ()):
-        yield (
+        yield Oddity(
             "risk",
             f"A stride is no multiple of an element of {x.tensor.element_bytes} bytes, as of a "
             f"field of packed records: {list(x.tensor.byte_strides or ())} bytes. DLPack counts "
@@ -87,12 +84,7 @@ def refused_array(x: Observation) -> Findings:
         )
 
 
-WHO = "consumers of DLPack refuse it"
-
-
-def _known(
-    x: Observation, dtype: tuple[int, int], refused: tuple[str, ...]
-) -> tuple[Level, str, str, tuple[str, ...], str]:
+def _known(x: Observation, dtype: tuple[int, int], refused: tuple[str, ...]) -> Oddity:
     """The dtype is one of DLPack's, as those of ml_dtypes are, but its __dlpack__ refuses it."""
     name = x.subject.own_dtype
     ways = []
@@ -100,24 +92,14 @@ def _known(
         ways.append(f"dlbridge.from_dlpack(x) reads it, and exports {name}")
     if reaches(x.installed.get("numpy", ""), REGISTERS):
         ways.append(f"numpy.dtypes.register_dlpack_dtype({dtype}, x.dtype) lets NumPy export it")
-    if not ways:
-        ways.append('pass other numbers: x.astype("f4")')
-    return (
-        "risk",
-        f"Its dtype is {name}, which DLPack has, but its own __dlpack__ refuses it.",
-        WHO,
-        refused,
-        "; ".join(ways),
-    )
+    repair = "; ".join(ways) or 'pass other numbers: x.astype("f4")'
+    what = f"Its dtype is {name}, which DLPack has, but its own __dlpack__ refuses it."
+    return Oddity("risk", what, WHO, refused, repair)
 
 
-def _unknown(
-    x: Observation, refused: tuple[str, ...]
-) -> tuple[Level, str, str, tuple[str, ...], str]:
-    assert x.tensor is not None
+def _unknown(own_dtype: str, text: str, refused: tuple[str, ...]) -> Oddity:
     for pattern, sentence, help_ in HELPS:
-        if x.subject.own_dtype and re.match(pattern, x.subject.own_dtype):
+        if own_dtype and re.match(pattern, own_dtype):
             repair = f"pass numbers: {help_}" if help_ else "pass numbers"
-            return "risk", sentence, WHO, refused, repair
-    sentence = f"The elements, {x.tensor.dtype_text}, have no dtype in DLPack."
-    return "note", sentence, "", refused, ""
+            return Oddity("risk", sentence, WHO, refused, repair)
+    return Oddity("note", f"The elements, {text}, have no dtype in DLPack.", protocols=refused)

@@ -14,11 +14,10 @@ from typing import Any
 
 from ... import abi
 from ...conformance.judgement import memory
-from .description import Description, of_contents
-from .exports import is_safe_to_drop, leak
-from .memory import with_memory
-from .protocols import Raised, guarded
-from .signs import Sign
+from .description import Description
+from .exports import described, drop
+from .protocols import quietly
+from .signs import Sign, signs_of
 from .together import PLAIN
 
 BLOCKS = 64  # of each size, to reuse memory that was freed
@@ -29,36 +28,25 @@ FILL = 0xA5
 def examine(make: Callable[[], Any]) -> list[Sign]:
     """Creates, exports and drops an object for each kind of capsule."""
     texts = {name: _drop(make, keywords) for name, keywords in PLAIN.items()}
-    return [Sign("X-07", (name,), {"text": text}) for name, text in texts.items() if text]
+    return [sign for name, text in texts.items() for sign in signs_of("X-07", text, name)]
 
 
 def _drop(make: Callable[[], Any], keywords: dict[str, Any]) -> str | None:
     x = make()
     if abi.is_capsule(x):
         return None
-    try:
-        capsule = guarded(lambda: x.__dlpack__(**keywords))
-    except Raised:
-        return None
-    before = _described(capsule) if abi.is_capsule(capsule) else None
+    capsule = quietly(lambda: x.__dlpack__(**keywords))
+    before = described(capsule) if abi.is_capsule(capsule) else None
     if before is None or before.contents is None:
         return None
     x = None
     gc.collect()
     _reuse(before)
-    after = _described(capsule)
+    after = described(capsule)
     now = None if after is None else after.contents
     found = memory.outlives(before.contents, now, before.raw, after.raw if after else None)
-    if found or not is_safe_to_drop(capsule):
-        leak(capsule)
+    drop(capsule, keep=bool(found))
     return found
-
-
-def _described(capsule: Any) -> Description | None:
-    try:
-        return with_memory(of_contents(abi.read(capsule)))
-    except abi.Unreadable:
-        return None
 
 
 def _reuse(x: Description) -> None:

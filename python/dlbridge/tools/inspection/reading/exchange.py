@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import ctypes as C
+import functools
 from dataclasses import replace
 from typing import Any
 
 from ... import abi
 from .description import of_contents
 from .memory import is_code, with_memory
-from .protocols import Raised, Response, guarded, timed
+from .protocols import Raised, Response, answered, guarded, timed
 
 # Of dlpack.h 1.2, which held an integer (spec 5.1).
 OLD_ATTRIBUTE = "__c_dlpack_exchange_api__"
@@ -24,15 +25,9 @@ _Lend = C.PYFUNCTYPE(C.c_int, C.py_object, C.POINTER(abi.Tensor))
 
 def _owned(slot: int, x: Any) -> Response:
     """Requests a managed tensor, reads it, and calls its deleter."""
-
-    def call() -> int:
-        out = C.c_void_p()
-        status = guarded(lambda: _Give(slot)(x, C.byref(out)))
-        if status != 0:
-            raise Raised(RuntimeError(f"the function returned {status} without an exception"))
-        return out.value or 0
-
-    address = call()
+    out = C.c_void_p()
+    _require_success(guarded(lambda: _Give(slot)(x, C.byref(out))))
+    address = out.value or 0
     header = abi.read_memory(address, C.sizeof(abi.ManagedVersioned))
     if header is None:
         return Response("give", "unreadable", f"the managed tensor at {address:#x} is not readable")
@@ -53,16 +48,18 @@ def _owned(slot: int, x: Any) -> Response:
 def _borrowed(slot: int, x: Any) -> Response:
     """Requests a borrowed tensor in a struct of our own; it is valid only for the moment."""
     managed = abi.Managed()
-
-    def call() -> int:
-        return int(guarded(lambda: _Lend(slot)(x, C.byref(managed.tensor))))
-
-    status, seconds = timed(call, lambda status: status == 0)
-    if status != 0:
-        raise Raised(RuntimeError(f"the function returned {status} without an exception"))
+    status, seconds = timed(
+        lambda: _Lend(slot)(x, C.byref(managed.tensor)), lambda status: bool(status == 0)
+    )
+    _require_success(status)
     contents = abi.read_struct(C.addressof(managed), abi.LEGACY)
     description = replace(of_contents(contents), capsule=None, deleter_is_null=None)
     return Response("lend", "gave", description=with_memory(description), seconds=seconds)
+
+
+def _require_success(status: int) -> None:
+    if status != 0:
+        raise Raised(RuntimeError(f"the function returned {status} without an exception"))
 
 
 def examine(x: Any) -> list[Response]:
@@ -86,8 +83,5 @@ def examine(x: Any) -> list[Response]:
             text = f"{SLOTS[name]} is {slot:#x}, which is not executable"
             responses.append(Response(name, "unreadable", text))
         else:
-            try:
-                responses.append(call(slot, x))
-            except Raised as error:
-                responses.append(Response(name, "raised", str(error), error.type))
+            responses.append(answered(name, functools.partial(call, slot, x)))
     return responses

@@ -7,16 +7,15 @@ Every capsule is read and dropped without being consumed: its destructor frees t
 from __future__ import annotations
 
 import ctypes as C
-import enum
-import operator
 from dataclasses import replace
-from typing import Any, Callable
+from typing import Any
 
 from ... import abi
+from ...conformance.helpers.exports import integer
 from ...conformance.judgement import calls
-from .description import of_contents
+from .description import Description, of_contents
 from .memory import is_code, with_memory
-from .protocols import Outcome, Raised, Response, guarded, timed
+from .protocols import Outcome, Raised, Response, guarded, quietly, timed
 
 KEYWORDS: dict[str, dict[str, Any]] = {
     "bare": {},
@@ -63,6 +62,20 @@ def is_safe_to_drop(capsule: Any) -> bool:
     return deleter is not None and (deleter == 0 or is_code(deleter))
 
 
+def drop(capsule: Any, *, keep: bool = False) -> None:
+    """Lets a capsule be destroyed where that is safe, and not with `keep`."""
+    if abi.is_capsule(capsule) and (keep or not is_safe_to_drop(capsule)):
+        leak(capsule)
+
+
+def described(capsule: Any) -> Description | None:
+    """Describes a capsule without consuming it; None where it is not readable."""
+    try:
+        return with_memory(of_contents(abi.read(capsule)))
+    except abi.Unreadable:
+        return None
+
+
 def read_capsule(name: str, capsule: Any, seconds: float | None = None) -> Response:
     """Reads a capsule without consuming it."""
     if not abi.is_capsule(capsule):
@@ -81,33 +94,20 @@ def read_capsule(name: str, capsule: Any, seconds: float | None = None) -> Respo
 def export(x: Any, name: str, *, keep: bool = False) -> Response:
     """Calls __dlpack__ with the keywords of one protocol; with `keep` the capsule is leaked."""
 
-    def call() -> Any:
-        return guarded(lambda: x.__dlpack__(**KEYWORDS[name]))
-
-    def is_good(capsule: Any) -> bool:
+    def may_repeat(capsule: Any) -> bool:
+        if "copy" in KEYWORDS[name]:  # copies cost memory
+            return False
         return not keep and abi.is_capsule(capsule) and is_safe_to_drop(capsule)
 
-    try:
-        # Copies are requested once: they cost memory.
-        capsule, seconds = timed(call, is_good if "copy" not in KEYWORDS[name] else _never)
-    except Raised as error:
-        return Response(name, "raised", str(error), error.type)
+    capsule, seconds = timed(lambda: x.__dlpack__(**KEYWORDS[name]), may_repeat)
     response = read_capsule(name, capsule, seconds)
-    if abi.is_capsule(capsule) and (keep or not is_safe_to_drop(capsule)):
-        leak(capsule)
+    drop(capsule, keep=keep)
     return response
-
-
-def _never(_: Any) -> bool:
-    return False
 
 
 def device_of(x: Any) -> Response:
     """Calls __dlpack_device__."""
-    try:
-        result, seconds = timed(lambda: guarded(lambda: x.__dlpack_device__()), lambda _: True)
-    except Raised as error:
-        return Response("device", "raised", str(error), error.type)
+    result, seconds = timed(lambda: x.__dlpack_device__(), lambda _: True)
     pair = _as_pair(result)
     try:
         said = guarded(lambda: calls.device_pair(result)) or ""
@@ -121,31 +121,21 @@ def _as_pair(result: Any) -> tuple[int, int | None] | None:
     """Accepts members of an Enum, as the array API standard declares the type of the device."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         return None
-    try:
-        return _as_integer(result[0]), None if result[1] is None else _as_integer(result[1])
-    except Raised:
-        return None
-
-
-def _as_integer(value: Any) -> int:
-    """Also reads integers of NumPy, as consumers do. Raises Raised for other objects."""
-    value = value.value if isinstance(value, enum.Enum) else value
-    return int(guarded(lambda: operator.index(value)))
+    type_, index = result
+    pair: tuple[int, int | None] | None = quietly(
+        lambda: (int(integer(type_)), None if index is None else int(integer(index)))
+    )
+    return pair
 
 
 def probe(x: Any, *, keep: bool = False) -> dict[str, str]:
     """By keyword: "" where __dlpack__ accepts it, else the exception."""
-    errors = {}
-    for keyword in PROBES:
-        errors[keyword] = _try(lambda keyword=keyword: x.__dlpack__(**{keyword: None}), keep)  # type: ignore[misc]
-    return errors
+    return {keyword: _refusal(x, keyword, keep) for keyword in PROBES}
 
 
-def _try(call: Callable[[], Any], keep: bool) -> str:
+def _refusal(x: Any, keyword: str, keep: bool) -> str:
     try:
-        capsule = guarded(call)
+        drop(guarded(lambda: x.__dlpack__(**{keyword: None})), keep=keep)
     except Raised as error:
         return str(error)
-    if abi.is_capsule(capsule) and (keep or not is_safe_to_drop(capsule)):
-        leak(capsule)
     return ""

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from typing import Any
 
 from ... import abi, buffers, dtypes
 from ...conformance.helpers.readings import MASKED
 from .description import Description
 from .memory import with_memory
-from .protocols import Raised, Response, guarded, timed
+from .protocols import INTERFACES, Raised, Response, guarded, timed
 
 # Type codes by the letters of struct and of NumPy; other letters have no dtype here.
 _CODES = {
@@ -64,10 +65,7 @@ def examine_buffer(x: Any) -> Response:
     """Requests a full view, describes it, and releases it."""
     if not guarded(lambda: buffers.offered(x)):
         return Response("buffer", "absent")
-    try:
-        view, seconds = timed(lambda: guarded(lambda: buffers.get(x)), lambda _: False)
-    except Raised as error:
-        return Response("buffer", "raised", str(error), error.type)
+    view, seconds = timed(lambda: buffers.get(x), lambda _: False)
     try:
         if view.suboffsets:
             return Response("buffer", "unreadable", "it has suboffsets: its rows are pointers")
@@ -75,9 +73,6 @@ def examine_buffer(x: Any) -> Response:
     finally:
         buffers.release(view)
     return Response("buffer", "gave", description=description, seconds=seconds)
-
-
-INTERFACES = {"array": "__array_interface__", "cuda array": "__cuda_array_interface__"}
 
 
 def _is_integers(x: Any) -> bool:
@@ -172,18 +167,9 @@ def _interface(name: str, x: Any, interface: Any) -> Response:
 def examine_interface(x: Any, name: str) -> Response:
     """Reads one of INTERFACES."""
     try:
-        interface, seconds = timed(
-            lambda: guarded(lambda: getattr(x, INTERFACES[name])), lambda _: True
-        )
+        interface, seconds = timed(lambda: getattr(x, INTERFACES[name]), lambda _: True)
     except Raised as error:
         if error.type == "AttributeError":
             return Response(name, "absent")
-        return Response(name, "raised", str(error), error.type)
-    description = _interface(name, x, interface)
-    return Response(
-        name,
-        description.outcome,
-        description.said,
-        description=description.description,
-        seconds=seconds,
-    )
+        raise
+    return replace(_interface(name, x, interface), seconds=seconds)

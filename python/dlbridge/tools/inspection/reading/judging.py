@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable
+from typing import Any
 
 from ... import dtypes
 from ...conformance.helpers.exports import size
@@ -30,15 +30,8 @@ from .description import Description
 from .elements import chosen, is_decodable
 from .explanations import equality_of, explain
 from .exports import KEYWORDS
-from .protocols import (
-    COPIES,
-    DLPACK,
-    TITLES,
-    Raised,
-    Response,
-    guarded,
-)
-from .signs import Comparison, Sign
+from .protocols import COPIES, DLPACK, TITLES, Raised, Response, guarded, quietly
+from .signs import Comparison, Sign, signs_of
 from .subject import ROADS, Subject
 
 NEED_LAYOUT = {"P-13", "P-14", "P-24", "P-38", "P-40"}
@@ -169,21 +162,14 @@ def _facts(
     described: Mapping[str, Description],
 ) -> dict[str, Any]:
     device = next((each.device for each in responses if each.name == "device"), None)
-    own_dtype = _quietly(lambda: dtype_of(x))
+    own_dtype = quietly(lambda: dtype_of(x))
     return {
         "device": device if device is not None and device[1] is not None else None,
         "dtype": _dtype_name(about.own_dtype),
         "own_dtype": None if own_dtype is None else str(own_dtype),
         "shape": _shape(x, described),
-        "bounds": _quietly(lambda: bounds_of(x)),
+        "bounds": quietly(lambda: bounds_of(x)),
     }
-
-
-def _quietly(read: Callable[[], Any]) -> Any:
-    try:
-        return guarded(read)
-    except Raised:
-        return None
 
 
 # numpy's str(dtype), torch.float32, <dtype: 'float32'>, <class 'numpy.float32'>
@@ -200,10 +186,10 @@ def _dtype_name(own: str) -> str | None:
 def _shape(x: Any, described: Mapping[str, Description]) -> tuple[int, ...] | None:
     """Returns the shape of the object, or of its list."""
     first = next(it for name, it in described.items() if name in DLPACK)
-    own: tuple[int, ...] | None = _quietly(lambda: shape_of(x))
+    own: tuple[int, ...] | None = quietly(lambda: shape_of(x))
     exported = first.shape or ()
     if own is None and first.raw and math.prod(exported) <= MOST_LISTED:
-        listed = _quietly(lambda: shape_of_list(x.tolist()))
+        listed = quietly(lambda: shape_of_list(x.tolist()))
         own = listed if listed and 0 not in listed else None  # lists lose what follows a 0
     if own and len(own) < len(exported) and own == exported[: len(own)]:
         return None  # vectors as elements are further dimensions of the tensor
@@ -240,19 +226,16 @@ def meet(one: Description, other: Description | None) -> bool:
 
 
 def _versions(exports: Mapping[str, Description]) -> list[Sign]:
-    signs = []
+    signs: list[Sign] = []
     for name in ("1.0", "1.3", "give", "capsule"):
         description = exports.get(name)
         if description is not None and description.version is not None:
-            text = calls.version(description.version, (1, 0))
-            if text:
-                signs.append(Sign("P-06", (name,), {"text": text}))
+            signs += signs_of("P-06", calls.version(description.version, (1, 0)), name)
     return signs
 
 
 def _disagreements(exports: Mapping[str, Description]) -> list[Sign]:
     """Compares each export with the first one; others than requested copies."""
-    signs: list[Sign] = []
     shared = [it for it in exports.items() if it[0] not in COPIES]
     for name, other in shared[1:]:
         first_name, first = shared[0]
@@ -262,9 +245,8 @@ def _disagreements(exports: Mapping[str, Description]) -> list[Sign]:
         else:  # a copy, of which P-38 judges the elements
             how = protocols.other_elements(first.contents, other.contents, None, None)
         if how is not None:
-            text = f"by {TITLES[first_name]} and by {TITLES[name]} the {how}"
-            signs.append(Sign("S-08", (), {"text": text}))
-    return signs[:1]
+            return signs_of("S-08", f"by {TITLES[first_name]} and by {TITLES[name]} the {how}")
+    return []
 
 
 def _interfaces(
@@ -273,7 +255,7 @@ def _interfaces(
     reading: Reading | None,
 ) -> list[Sign]:
     """Judges the elements of the other protocols."""
-    signs = []
+    signs: list[Sign] = []
     for name, description in described.items():
         if reading is None or name in exports or not description.numbers:
             continue
@@ -283,8 +265,7 @@ def _interfaces(
         text = memory.difference(
             description.numbers, reading, shape, chosen(shape), equality_of(description.dtype)
         )
-        if text is not None:
-            signs.append(Sign("S-04", (name,), {"text": text}))
+        signs += signs_of("S-04", text, name)
     return signs
 
 
@@ -294,7 +275,7 @@ def conversion(x: Any, export: Description | None) -> list[Sign]:
         return []
     if size(export.contents) > MOST_CONVERTED:
         return []
-    if not _quietly(lambda: hasattr(type(x), "__array__")):
+    if not quietly(lambda: hasattr(type(x), "__array__")):
         return []
     shape, code = export.shape or (), export.dtype[0]
     try:
@@ -308,7 +289,7 @@ def conversion(x: Any, export: Description | None) -> list[Sign]:
     elif dtype != name and export.dtype != (dtypes.UINT, 8, 1):  # as which bool is exported
         words = {"got": dtype, "export": name}
     else:
-        reading = _quietly(lambda: try_ways(array, shape, code, chosen(shape)))
+        reading = quietly(lambda: try_ways(array, shape, code, chosen(shape)))
         if dtype != name or not reading or reading[0] is None or not export.numbers:
             return []
         pairs = list(zip(chosen(shape), reading[0].numbers, export.numbers))

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...elements import row_major
+from ...elements import offsets, row_major, span
 
 MOST_TRIED = 10_000  # steps of the search for the elements at an offset
 MOST_SORTED = 1 << 16  # elements whose offsets are compared to detect overlap
@@ -91,10 +91,7 @@ class Layout:
     @property
     def reach(self) -> tuple[int, int]:
         """The lowest and the highest offset of an element; (0, 0) for an empty tensor."""
-        if self.size == 0:
-            return (0, 0)
-        steps = [(n - 1) * stride for n, stride in zip(self.shape, self.strides)]
-        return (sum(s for s in steps if s < 0), sum(s for s in steps if s > 0))
+        return span(self.shape, self.strides)
 
     @property
     def shares(self) -> bool | None:
@@ -115,10 +112,7 @@ class Layout:
             return False  # every stride is larger than the reach of all smaller strides
         if self.size > MOST_SORTED:
             return None
-        offsets = [0]
-        for n, stride in zip(self.shape, self.strides):
-            offsets = [offset + i * stride for offset in offsets for i in range(n)]
-        return len(set(offsets)) < len(offsets)
+        return len(set(offsets(self.shape, self.strides))) < self.size
 
     def at(self, offset: int) -> Iterator[tuple[int, ...]]:
         """Yields the indices of the elements at an offset; broadcast dimensions stay at 0.

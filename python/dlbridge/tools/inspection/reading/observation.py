@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from .description import Description
-from .protocols import COPIES, Response
+from .protocols import COPIES, TITLES, Response
 from .signs import Comparison, Sign
 from .subject import ROADS, Subject
 
@@ -36,30 +36,33 @@ class Observation:
         """Whether __dlpack__ accepts a keyword: an unknown one raises TypeError (spec 2.4)."""
         return not self.keywords.get(keyword, "TypeError").startswith("TypeError")
 
+    def described(self, names: Collection[str] = TITLES) -> dict[str, Description]:
+        """Returns the descriptions by some protocols, in the order of their examination."""
+        return {
+            each.name: each.description
+            for each in self.responses
+            if each.description is not None and each.name in names
+        }
+
     def description(self, *names: str) -> Description | None:
         """Returns the description of the first of these protocols that has one."""
-        for name in names:
-            response = self.response(name)
-            if response is not None and response.description is not None:
-                return response.description
-        return None
+        described = self.described(names)
+        return next((described[name] for name in names if name in described), None)
 
     def is_read_only(self, first: int) -> bool:
         """Whether the object, or an export with this first element, is read-only."""
         marks = self.subject.own_marks.items()
         return any(mark for road, mark in marks if road not in ROADS) or any(
-            each.description.read_only
-            for each in self.responses
-            if each.description is not None
-            and each.name not in COPIES
-            and each.description.first == first  # others are copies
+            each.read_only
+            for name, each in self.described().items()
+            if name not in COPIES and each.first == first  # others are copies
         )
 
     @cached_property
     def reference(self) -> Response | None:
         """The response that describes the object; None when no protocol describes a tensor."""
-        described = {each.name: each for each in self.responses if each.description is not None}
-        return next((described[name] for name in PREFERRED if name in described), None)
+        described = self.described()
+        return next((self.response(name) for name in PREFERRED if name in described), None)
 
     @property
     def tensor(self) -> Description | None:

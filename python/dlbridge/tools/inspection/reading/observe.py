@@ -3,22 +3,16 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ...conformance.helpers.readings import MASKED
 from ...libraries import LIBRARIES
-from . import (
-    exchange,
-    exports,
-    interfaces,
-    judging,
-    subject,
-    together,
-)
+from . import exchange, exports, interfaces, judging, subject, together
 from .judging import Together
 from .observation import Observation
-from .protocols import COPIES, DLPACK, Raised, Response, guarded
-from .signs import Sign, merged
+from .protocols import COPIES, DLPACK, INTERFACES, Response, answered
+from .signs import Sign, merged, signs_of
 from .subject import Subject
 from .together import MOST_COPIED, has_unreadable, size_of
 
@@ -34,28 +28,18 @@ def _exports(x: Any, copy: bool | None, keep: bool) -> list[Response]:
     responses: list[Response] = []
     for name in exports.KEYWORDS:
         size = _bytes_of(responses)
+        may_skip = name in COPIES and copy is None
         if name in COPIES and copy is False:
             responses.append(Response(name, "skipped", "copy=False"))
-        elif (
-            name in COPIES
-            and copy is None
-            and has_unreadable(each.description for each in responses)
-        ):
+        elif may_skip and has_unreadable(each.description for each in responses):
             responses.append(Response(name, "skipped", UNREADABLE))
-        elif name in COPIES and copy is None and size > MOST_COPIED:
+        elif may_skip and size > MOST_COPIED:
             reason = f"a copy takes {size >> 20} MiB; request it with copy=True"
             responses.append(Response(name, "skipped", reason))
         else:
-            responses.append(exports.export(x, name, keep=keep))
+            export = functools.partial(exports.export, x, name, keep=keep)
+            responses.append(answered(name, export))
     return responses
-
-
-def _safely(name: str, examine: Any, *arguments: Any) -> Response:
-    try:
-        response: Response = guarded(lambda: examine(*arguments))
-        return response
-    except Raised as error:
-        return Response(name, "raised", str(error), error.type)
 
 
 def observe(x: Any, *, copy: bool | None) -> Observation:
@@ -68,18 +52,12 @@ def observe(x: Any, *, copy: bool | None) -> Observation:
     if about.is_class:
         return Observation(about, (Response("device", "absent"), Response("bare", "absent")))
     methods = {*about.on_type, *about.on_instance}
-    device = (
-        _safely("device", exports.device_of, x)
-        if "__dlpack_device__" in methods
-        else Response("device", "absent")
-    )
+    device = Response("device", "absent")
+    if "__dlpack_device__" in methods:
+        device = answered("device", lambda: exports.device_of(x))
     responses = [device]
     looked = Together()
-    about_device = (
-        [Sign("P-02", ("device",), {"text": device.said})]
-        if device.outcome in JUDGED and device.said
-        else []
-    )
+    of_device = device.said if device.outcome in JUDGED else ""
     keywords: dict[str, str] = {}
     if "__dlpack__" in methods:
         reason = crash_of_export(about)
@@ -92,10 +70,9 @@ def observe(x: Any, *, copy: bool | None) -> Observation:
     else:
         responses.append(Response("bare", "absent"))
     responses += exchange.examine(x)
-    responses.append(_safely("buffer", interfaces.examine_buffer, x))
-    responses += [
-        _safely(name, interfaces.examine_interface, x, name) for name in interfaces.INTERFACES
-    ]
+    responses.append(answered("buffer", lambda: interfaces.examine_buffer(x)))
+    for name in INTERFACES:
+        responses.append(answered(name, functools.partial(interfaces.examine_interface, x, name)))
     comparison, signs = judging.judge(x, about, responses, looked)
     masks = tuple(each.name for each in responses if each.said == MASKED)
     if masks and Sign("masked") not in signs:
@@ -107,7 +84,7 @@ def observe(x: Any, *, copy: bool | None) -> Observation:
         tuple(responses),
         keywords,
         comparison=comparison,
-        signs=merged([*about_device, *looked.signs, *signs]),
+        signs=merged([*signs_of("P-02", of_device, "device"), *looked.signs, *signs]),
     )
 
 

@@ -32,6 +32,8 @@ TITLES = {
 }
 DLPACK = ("capsule", "bare", "1.0", "1.3", "copy", "1.0 copy", "give", "lend")
 COPIES = ("copy", "1.0 copy")
+SHARING = tuple(name for name in DLPACK if name not in COPIES)
+INTERFACES = {"array": "__array_interface__", "cuda array": "__cuda_array_interface__"}
 
 
 @dataclass(frozen=True)
@@ -89,21 +91,38 @@ def guarded(call: Callable[[], Any]) -> Any:
     """Calls foreign code. Raises Raised for every exception except KeyboardInterrupt."""
     try:
         return call()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Raised):
         raise
     except BaseException as raised:  # also SystemExit, and panics of other languages
         raise Raised(raised) from None
 
 
+def quietly(read: Callable[[], Any], otherwise: Any = None) -> Any:
+    """Calls foreign code, and returns something else where that raises."""
+    try:
+        return guarded(read)
+    except Raised:
+        return otherwise
+
+
+def answered(name: str, examine: Callable[[], Response]) -> Response:
+    """Returns the response of a protocol, also where foreign code raises."""
+    try:
+        response: Response = guarded(examine)
+        return response
+    except Raised as error:
+        return Response(name, "raised", str(error), error.type)
+
+
 def timed(call: Callable[[], Any], again: Callable[[Any], bool]) -> tuple[Any, float]:
-    """Returns the result of a call and the shortest time; repeats the call while again() allows."""
+    """Returns the result of foreign code, and the shortest time of calls while again() allows."""
     began = time.perf_counter()
-    result = call()
+    result = guarded(call)
     quickest = time.perf_counter() - began
     for _ in range(AGAIN if quickest < QUICK else 0):
         if not again(result):
             break
         began = time.perf_counter()
-        result = call()
+        result = guarded(call)
         quickest = min(quickest, time.perf_counter() - began)
     return result, quickest

@@ -3,12 +3,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-from .description import tuples_of
 
 
 @dataclass(frozen=True)
@@ -21,9 +17,10 @@ class Sign:
     # words of the kind's sentence.
     words: Mapping[str, str] = field(default_factory=dict)
 
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Sign:
-        return cls(**tuples_of(values))
+
+def signs_of(rule: str, text: str | None, *protocols: str) -> list[Sign]:
+    """Returns the sign of what a function of judgement/ says; none where the rule holds."""
+    return [Sign(rule, protocols, {"text": text})] if text else []
 
 
 def merged(signs: Iterable[Sign]) -> tuple[Sign, ...]:
@@ -44,10 +41,3 @@ class Comparison:
     count: int = 0  # elements
     protocols: tuple[str, ...] = ()  # that were compared with it
     reason: str = ""  # why nothing was compared
-
-    def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Comparison:
-        return cls(**tuples_of(values))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Callable
@@ -11,8 +10,7 @@ from typing import Any, Callable
 from ... import abi
 from ...libraries import immutable_by
 from ...marks import by_dlbridge, read_only_marks, type_name
-from .description import tuples_of
-from .protocols import Raised, guarded
+from .protocols import quietly
 
 DUNDERS = ("__dlpack__", "__dlpack_device__")
 # Properties of PyTorch's tensors that DLPack cannot express.
@@ -48,19 +46,9 @@ class Subject:
     # What dlbridge makes of it: "writable", "read-only" or the exception; "" where not examined.
     by_dlbridge: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Subject:
-        return cls(**tuples_of(values))
-
 
 def _has(where: Any, name: str) -> bool:
-    try:
-        return bool(guarded(lambda: hasattr(where, name)))
-    except Raised:
-        return True  # the attribute exists, and raises
+    return bool(quietly(lambda: hasattr(where, name), True))  # where it raises, it is there
 
 
 def _is_torch(x: Any) -> bool:
@@ -88,13 +76,6 @@ def _own_dtype(x: Any) -> str:
     return text if len(text) < 60 else ""
 
 
-def _quietly(read: Any, x: Any, otherwise: Any) -> Any:
-    try:
-        return guarded(lambda: read(x))
-    except Raised:
-        return otherwise
-
-
 def is_class(x: Any) -> bool:
     """Whether an object is a class, and no producer itself by its metaclass."""
     # isinstance would read __class__, which a proxy may raise from.
@@ -104,9 +85,9 @@ def is_class(x: Any) -> bool:
 def describe(x: Any) -> Subject:
     """Describes an object; properties that raise are left out."""
     if is_class(x):
-        return Subject(type=_quietly(type_name, x, "object"), is_class=True)
+        return Subject(type=quietly(lambda: type_name(x), "object"), is_class=True)
     capsule = abi.is_capsule(x)
-    type_ = _quietly(lambda x: type_name(type(x)), x, "object")
+    type_ = quietly(lambda: type_name(type(x)), "object")
     library = immutable_by(type_)
     is_known = library is not None or type_ == "numpy.ndarray"
     on_type = tuple(name for name in DUNDERS if _has(type(x), name))
@@ -115,10 +96,10 @@ def describe(x: Any) -> Subject:
         is_capsule=capsule,
         on_type=on_type,
         on_instance=tuple(n for n in DUNDERS if n not in on_type and _has(x, n)),
-        marks=_quietly(_marks, x, ()),
-        own_shape=_quietly(_own_shape, x, None),
-        own_dtype=_quietly(_own_dtype, x, ""),
-        own_marks=_quietly(read_only_marks, x, {}),
+        marks=quietly(lambda: _marks(x), ()),
+        own_shape=quietly(lambda: _own_shape(x)),
+        own_dtype=quietly(lambda: _own_dtype(x), ""),
+        own_marks=quietly(lambda: read_only_marks(x), {}),
         immutable=library.title if library else "",
-        by_dlbridge=_quietly(by_dlbridge, x, "") if is_known else "",
+        by_dlbridge=quietly(lambda: by_dlbridge(x), "") if is_known else "",
     )

@@ -22,12 +22,11 @@ from ...conformance.helpers.references import left
 from ...conformance.judgement import calls, copies
 from ...conformance.outcomes import Skip
 from ...elements import same
-from .description import Description, of_contents
-from .exports import is_safe_to_drop, leak
+from .description import Description
+from .exports import described, drop, is_safe_to_drop, leak
 from .judging import Together
-from .memory import with_memory
-from .protocols import Raised, guarded
-from .signs import Sign
+from .protocols import Raised, guarded, quietly
+from .signs import Sign, signs_of
 
 MODERN = {"max_version": (1, 0)}
 PLAIN: dict[str, dict[str, Any]] = {"bare": {}, "1.0": MODERN}
@@ -108,7 +107,7 @@ class Held:
         self.shared = self.shared or any(
             each.address == address != 0 and each.capsule is not capsule for each in self.exports
         )
-        export = Export(capsule, address, _described(capsule))
+        export = Export(capsule, address, described(capsule))
         self.exports.append(export)
         return export
 
@@ -149,13 +148,6 @@ def _address_of(capsule: Any) -> int:
         return 0
 
 
-def _described(capsule: Any) -> Description | None:
-    try:
-        return with_memory(of_contents(abi.read(capsule)))
-    except abi.Unreadable:
-        return None
-
-
 def examine(x: Any, device: tuple[int, int] | None, copy: bool | None) -> Together:
     """Returns the signs, and what else shows of exports that are alive together.
 
@@ -179,12 +171,6 @@ def examine(x: Any, device: tuple[int, int] | None, copy: bool | None) -> Togeth
     return found
 
 
-def _sign(rule: str, name: str, text: str | None) -> Iterator[Sign]:
-    """Yields a sign for what a function of judgement/ found."""
-    if text:
-        yield Sign(rule, (name,), {"text": text})
-
-
 # Two exports in a row ---------------------------------------------------------------------------
 
 
@@ -198,25 +184,25 @@ def _twice(
         return
     told = abi.name_of(first.capsule)
     if told in abi.STRUCTS:
-        yield from _sign("P-04", name, calls.other_struct(first.address, told))
+        yield from signs_of("P-04", calls.other_struct(first.address, told), name)
     if first.capsule is second.capsule:
-        yield from _sign("P-32", name, calls.SAME_CAPSULE)
+        yield from signs_of("P-32", calls.SAME_CAPSULE, name)
         return
     one, other = first.tensor, second.tensor
     if one is None or other is None or one.contents is None or other.contents is None:
         return
     shared = calls.same_tensor((first.capsule, one.contents), (second.capsule, other.contents))
-    yield from _sign("P-32", name, shared)
+    yield from signs_of("P-32", shared, name)
     if first.address == second.address:
         return
     if not abi.destructor_of(first.capsule) and one.contents.deleter:
-        yield from _sign("X-01", name, calls.NO_DESTRUCTOR)
+        yield from signs_of("X-01", calls.NO_DESTRUCTOR, name)
     yield from _changes(name, one, other)
     if first.contents is None or second.contents is None or not size(first.contents):
         return
     if copies.are_copies(first.contents, second.contents):
         silent_copies.add(name)
-    yield from _sign("P-40", name, copies.marked_and_shared(first.contents, second.contents))
+    yield from signs_of("P-40", copies.marked_and_shared(first.contents, second.contents), name)
 
 
 def _changes(name: str, one: Description, other: Description) -> Iterator[Sign]:
@@ -238,7 +224,7 @@ def _version(held: Held) -> Iterator[Sign]:
     export = held.try_request(max_version=asked)
     version = None if export is None or export.tensor is None else export.tensor.version
     if version == asked:
-        yield from _sign("P-06", "1.0", calls.version(version, asked))
+        yield from signs_of("P-06", calls.version(version, asked), "1.0")
 
 
 def _none(held: Held) -> Iterator[Sign]:
@@ -260,7 +246,7 @@ def _none(held: Held) -> Iterator[Sign]:
                     f"{keyword}=None is the default and must change nothing; it returned a capsule "
                     f"named {names[1]!r}, and without it {names[0]!r}"
                 )
-        yield from _sign("P-48", "bare", text)
+        yield from signs_of("P-48", text, "bare")
 
 
 def _enum_device(held: Held, device: tuple[int, int] | None) -> Iterator[Sign]:
@@ -274,7 +260,7 @@ def _enum_device(held: Held, device: tuple[int, int] | None) -> Iterator[Sign]:
         held.request(**MODERN, dl_device=pair)
     except Raised as error:
         text = f"dl_device={device} is accepted, and with {pair[0]!r} as its type raised {error}"
-        yield from _sign("P-45", "1.0", text)
+        yield from signs_of("P-45", text, "1.0")
 
 
 # Copies -----------------------------------------------------------------------------------------
@@ -285,16 +271,9 @@ def _never_copied(held: Held) -> Iterator[Sign]:
     other = held.try_request(**MODERN, copy=False)
     if one is None or other is None or one.contents is None or other.contents is None:
         return
-    text = copies.uncopied(one.contents, other.contents, _bounds(held.x))
-    yield from _sign("P-23", "1.0", f"copy=False: {text}" if text else None)
-
-
-def _bounds(x: Any) -> tuple[int, int] | None:
-    try:
-        found: tuple[int, int] | None = guarded(lambda: bounds_of(x))
-    except Raised:
-        return None
-    return found
+    bounds = quietly(lambda: bounds_of(held.x))
+    text = copies.uncopied(one.contents, other.contents, bounds)
+    yield from signs_of("P-23", f"copy=False: {text}" if text else None, "1.0")
 
 
 def _copies(held: Held, device: tuple[int, int] | None, sharing_copies: set[str]) -> Iterator[Sign]:
@@ -311,12 +290,12 @@ def _copies(held: Held, device: tuple[int, int] | None, sharing_copies: set[str]
     if one is None or one.contents is None or "1.0 copy" in sharing_copies:
         return
     if other is not None and other.contents is not None:
-        yield from _sign("P-44", "1.0 copy", copies.share(one.contents, other.contents))
+        yield from signs_of("P-44", copies.share(one.contents, other.contents), "1.0 copy")
     if device is not None:
         there = held.try_request(**MODERN, copy=True, dl_device=device)
         if there is not None and there.contents and overlap(own, there.contents):
             text = copies.is_own_memory(there.contents)
-            yield from _sign("P-24", "1.0 copy", f"dl_device={device}: {text}")
+            yield from signs_of("P-24", f"dl_device={device}: {text}", "1.0 copy")
 
 
 # References -------------------------------------------------------------------------------------
@@ -330,7 +309,9 @@ def _references(x: Any, name: str, keywords: dict[str, Any]) -> Iterator[Sign]:
         remains = left(x, lambda: _export_and_drop(x, keywords))
     except Skip:  # it is too slow
         return
-    yield from _sign("X-08", name, f"exports, each dropped, leave {remains}" if remains else None)
+    yield from signs_of(
+        "X-08", f"exports, each dropped, leave {remains}" if remains else None, name
+    )
 
 
 def _export_and_drop(x: Any, keywords: dict[str, Any]) -> bool:
@@ -338,8 +319,5 @@ def _export_and_drop(x: Any, keywords: dict[str, Any]) -> bool:
         capsule = guarded(lambda: x.__dlpack__(**keywords))
     except Raised:
         return False
-    if not abi.is_capsule(capsule):
-        return False
-    if not is_safe_to_drop(capsule):
-        leak(capsule)
-    return True
+    drop(capsule)
+    return abi.is_capsule(capsule)

@@ -9,7 +9,7 @@ from ... import abi, devices
 from ...conformance.rules import RULES
 from ...output import listed, plural
 from ..conclusions.findings import Findings
-from ..conclusions.oddities import Oddity
+from ..conclusions.oddity import Oddity
 from ..conclusions.verdicts import Outcome, Verdict
 from ..reading.description import Description, flag_names
 from ..reading.exports import PROBES
