@@ -12,6 +12,7 @@ import os
 import queue
 import threading
 import time
+import types
 from typing import Any
 
 from planted import consumer, library, native, producer
@@ -372,6 +373,27 @@ class Slow(Array):
 
 def slow() -> Array:
     return _as(Slow, (2, 3), "float32")
+
+
+class Claims2022(Array):
+    """Of a library that claims an older version of the array API."""
+
+    claim = "2022.12"
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return types.SimpleNamespace(__array_api_version__=self.claim)
+
+
+class Claims2023(Claims2022):
+    claim = "2023.12"
+
+
+def claims_2022() -> Array:
+    return _as(Claims2022, (2, 3), "float32")
+
+
+def claims_2023() -> Array:
+    return _as(Claims2023, (2, 3), "float32")
 
 
 # Consumers ---------------------------------------------------------------------------------------
