@@ -225,7 +225,7 @@ def machines(session: nox.Session, preset: str) -> None:
 TARGETS = ("aarch64-macos", "x86_64-macos", "x86_64-windows-gnu", "x86_64-linux-musl")
 
 
-@nox.session(tags=["tests"], venv_backend="none")
+@nox.session(tags=["long"], venv_backend="none")
 def other_systems(session: nox.Session) -> None:
     """Compiles every header without Python for macOS, Windows and musl, by zig. Nothing is run."""
     config = machine.build_tools() / "tvm-ffi-config"
@@ -668,7 +668,7 @@ def release(session: nox.Session) -> None:
     session.run("python", "packaging/check_release.py", str(folder), "--install")
 
 
-@nox.session(tags=["tests"])
+@nox.session(tags=["long"])
 def conan(session: nox.Session) -> None:
     """The Conan package in a cache of its own, without a remote, and a program that requires it."""
     compiler = machine.find_gcc()
