@@ -35,7 +35,6 @@ class Peers:
 
 
 ALL = ("tests/python", "--ignore=tests/python/test_soak.py")  # the session soak repeats more often
-OF_NUMPY = (*CORE, "tests/python/test_extension_numpy.py", "tests/python/peers", *STATEMENTS)
 TABLE = ("test_exchange", "test_the_table_names_what_there_is")
 TABLE_OF_NUMPY = tuple(f"tests/python/peers/test_numpy.py::{name}" for name in TABLE)
 NEWEST = ("numpy", "ml_dtypes", "jax", "array_api_strict", "tvm_ffi", "pybind11_stubgen")
@@ -44,8 +43,11 @@ PEERS = [
     # `quick` has run its tests with the same NumPy and PyTorch.
     Peers("newest", (*NEWEST, *READERS, "torch"), (*ALL, *(f"--ignore={each}" for each in QUICK)),
           torch=True, longest=True),
-    Peers("numpy-1", ("numpy",), OF_NUMPY),  # has no max_version
-    Peers("numpy-2.2", ("numpy",), OF_NUMPY),  # the last one without strides of compact arrays
+    Peers("numpy-1", ("numpy",),  # has no max_version
+          (*CORE, "tests/python/test_extension_numpy.py", "tests/python/peers", *STATEMENTS)),
+    # The last one that exports compact arrays without strides.
+    Peers("numpy-2.2", ("numpy",),
+          (*ALL, "--ignore=tests/python/tools", "-k", "extension or numpy")),
     Peers("others", ("numpy", "pyarrow", "onnxruntime", "warp", "dask", "array_api_compat",
                      "joblib", "cuda.core", "cupy", "nanobind")),
     Peers("mlx", ("mlx",)),
