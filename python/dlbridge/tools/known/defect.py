@@ -207,10 +207,11 @@ FIELDS = {
 }
 
 
-def changed(field: str, value: int | None, then: str) -> str:
+def changed(field: str, value: int | None, then: str, *, aligned: bool = False) -> str:
     """Returns a program that changes one field of the `capsule` of an array of NumPy.
 
-    Its elements are 0, 1, 2, 3. `then` may use a `Producer()` of the capsule as well.
+    It has four elements: 0, 1, 2, 3, or zeros where its memory is aligned to 64 bytes, for libraries
+    that copy all other memory. `then` may use a `Producer()` of the capsule as well.
     """
     name, kind, offset = FIELDS[field]
     address = f'pointer_of(capsule, b"{name}")' + (f" + {offset}" if offset else "")
@@ -222,9 +223,13 @@ class Producer:
     def __dlpack_device__(self):
         return (1, 0)
 """
+    array = 'numpy.arange(8, dtype="float32")[:4]'
+    memory = 'memory = numpy.zeros(32, dtype="float32")\n' if aligned else ""
+    if memory:
+        array = "memory[-memory.ctypes.data // 4 % 16:][:4]"
     return f"""\
 import ctypes, numpy
-capsule = numpy.arange(8, dtype="float32")[:4].__dlpack__({keywords})
+{memory}capsule = {array}.__dlpack__({keywords})
 pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi))
 ctypes.{kind}.from_address({address}).value = {value}  # {field}

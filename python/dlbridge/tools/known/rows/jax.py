@@ -56,6 +56,7 @@ ROWS = [
             y = jax.dlpack.from_dlpack(Producer())
             del y
             """,
+            aligned=True,
         ),
         "SIGABRT",
         """
@@ -183,7 +184,7 @@ ROWS = [
     Defect(
         "jax-device-request",
         "jax",
-        "0.10.2",
+        SEEN,
         "refused",
         "must",
         (t.DEVICE_REFUSED,),
@@ -203,7 +204,7 @@ ROWS = [
     Defect(
         "jax-copy-false-copies",
         "jax",
-        "0.10.2",
+        SEEN,
         "ignored",
         "must",
         (t.FROM_COPY_FALSE,),
@@ -225,7 +226,7 @@ ROWS = [
     Defect(
         "jax-narrowed",
         "jax",
-        "0.10.2",
+        SEEN,
         "wrong",
         "should",
         (t.FROM_DATA,),
