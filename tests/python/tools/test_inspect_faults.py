@@ -23,7 +23,7 @@ from dlbridge.tools.inspection.inspection import Inspection, inspect
 from dlbridge.tools.inspection.reading import afterwards, elements
 from dlbridge.tools.inspection.reading.signs import Sign
 
-REMARKS = {"writable marked read-only", "empty with a pointer"}
+REMARKS = {"same managed tensor", "writable marked read-only", "empty with a pointer"}
 RISKS = {
     "copy is read-only", "reserved flags", "index of the CPU",
     "index of pinned memory", "absurd minor", "echoed minor", "misaligned", "mask",

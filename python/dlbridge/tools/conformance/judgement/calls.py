@@ -94,15 +94,3 @@ def alike(one: abi.Contents, other: abi.Contents, *more: str) -> tuple[str, Any,
 
 SAME_CAPSULE = "two calls returned the same capsule"
 NO_DESTRUCTOR = "the capsule has no destructor, which would free a tensor that no consumer took"
-
-
-def same_tensor(one: tuple[Any, abi.Contents], other: tuple[Any, abi.Contents]) -> Verdict:
-    """P-32: judges two capsules, both alive, of two calls."""
-    if one[0] is other[0]:
-        return SAME_CAPSULE
-    if one[1].address == other[1].address and one[1].deleter:
-        return (
-            "two capsules, both in use, have the same managed tensor: each consumer calls its "
-            "deleter"
-        )
-    return HOLDS

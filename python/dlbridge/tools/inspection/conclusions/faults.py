@@ -93,6 +93,12 @@ FAULTS: dict[str, Fault] = {
         "what a consumer reads depends on the calls before",
         "let an export leave the object as it was",
     ),
+    "shared tensor": Fault(
+        "note",
+        "Two capsules, both in use, have the same managed tensor.",
+        "each consumer calls its deleter, which is right where it counts the capsules",
+        "allocate a managed tensor for each export, or count; conformance examines it (P-32)",
+    ),
     "release crashes": Fault(
         "defect",
         "Dropping a capsule after its object ends the process: {how}.",
