@@ -171,15 +171,11 @@ void destroy_twice(PyObject* capsule) {
   destroy(capsule);
 }
 
-/* Also frees the tensor of a consumed capsule. */
+/* Also frees the legacy tensor of a consumed capsule. */
 void destroy_blindly(PyObject* capsule) {
   destroy(capsule);
   if (PyCapsule_IsValid(capsule, "used_dltensor")) {
     DLManagedTensor* managed = PyCapsule_GetPointer(capsule, "used_dltensor");
-    managed->deleter(managed);
-  } else if (PyCapsule_IsValid(capsule, "used_dltensor_versioned")) {
-    struct DLManagedTensorVersioned* managed =
-        PyCapsule_GetPointer(capsule, "used_dltensor_versioned");
     managed->deleter(managed);
   }
 }
@@ -189,25 +185,14 @@ void destroy_and_clear(PyObject* capsule) {
   PyErr_Clear();
 }
 
-static void require_gil(void) {
+void delete_legacy_with_gil(DLManagedTensor* managed) {
   if (!PyGILState_Check()) {
     Py_FatalError("a deleter was called without the GIL");
   }
-}
-
-void delete_legacy_with_gil(DLManagedTensor* managed) {
-  require_gil();
   delete_legacy(managed);
 }
 
-void delete_versioned_with_gil(struct DLManagedTensorVersioned* managed) {
-  require_gil();
-  delete_versioned(managed);
-}
-
 /* Leaks the struct, with its shape and its strides. */
-void delete_legacy_but_the_struct(DLManagedTensor* managed) { block_drop(managed->manager_ctx); }
-
 void delete_versioned_but_the_struct(struct DLManagedTensorVersioned* managed) {
   block_drop(managed->manager_ctx);
 }

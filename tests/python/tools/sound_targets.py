@@ -13,25 +13,32 @@ import queue
 import threading
 import time
 import types
-from typing import Any
+from typing import Any, Callable
 
 from planted import consumer, library, native, producer
 from planted.array import Array, of_elements, row_major
 from planted.elements import TYPES, number
 from planted.library import make as plain
-from planted.native import (
-    LEGACY,
-    STRUCTS,
-    VERSIONED,
-    Deleter,
-    Memory,
-    address_of,
-    new_capsule,
-)
+from planted.native import LEGACY, STRUCTS, VERSIONED, Deleter, Memory, address_of, new_capsule
 
 from dlbridge.tools import abi
 
 Shape = tuple[int, ...]
+
+
+def _as(type_: type[Array], shape: Shape, dtype: str) -> Array:
+    array = plain(shape, dtype)
+    return type_(array.memory, array.data, array.shape, array.strides, array.kind)
+
+
+def _factory(type_: type[Array]) -> Callable[..., Array]:
+    """Returns a factory of arrays of a type."""
+
+    def make(shape: Shape = (2, 3), dtype: str = "float32") -> Array:
+        return _as(type_, shape, dtype)
+
+    return make
+
 
 # Memory ------------------------------------------------------------------------------------------
 
@@ -186,13 +193,7 @@ class FreedLater(Array):
         return _with_deleter(self, super().__dlpack__(**keywords), _wait_deleter)
 
 
-def freed_later(shape: Shape = (2, 3), dtype: str = "float32") -> Array:
-    return _as(FreedLater, shape, dtype)
-
-
-def _as(type_: type[Array], shape: Shape, dtype: str) -> Array:
-    array = plain(shape, dtype)
-    return type_(array.memory, array.data, array.shape, array.strides, array.kind)
+freed_later = _factory(FreedLater)
 
 
 # Requests ----------------------------------------------------------------------------------------
@@ -270,8 +271,7 @@ def _free_the_last(address: int) -> None:
 _count_down = Deleter(_free_the_last)
 
 
-def counted(shape: Shape = (2, 3), dtype: str = "float32") -> Array:
-    return _as(Counted, shape, dtype)
+counted = _factory(Counted)
 
 
 class NeverExported(Array):
@@ -281,8 +281,7 @@ class NeverExported(Array):
         raise BufferError("the array requires a gradient")
 
 
-def never_exported(shape: Shape = (2, 3), dtype: str = "float32") -> Array:
-    return _as(NeverExported, shape, dtype)
+never_exported = _factory(NeverExported)
 
 
 class Compressed(Array):
@@ -335,8 +334,7 @@ class Copied(Compressed):
 _blocks: list[Memory] = []  # never freed
 
 
-def copied(shape: Shape = (2, 3), dtype: str = "float32") -> Array:
-    return _as(Copied, shape, dtype)
+copied = _factory(Copied)
 
 
 class Aborting(Array):
@@ -357,8 +355,7 @@ class DeviceInAList(Array):
         return [1, 0]
 
 
-def device_in_a_list(shape: Shape = (2, 3), dtype: str = "float32") -> Array:
-    return _as(DeviceInAList, shape, dtype)
+device_in_a_list = _factory(DeviceInAList)
 
 
 class Slow(Array):
@@ -388,12 +385,7 @@ class Claims2023(Claims2022):
     claim = "2023.12"
 
 
-def claims_2022() -> Array:
-    return _as(Claims2022, (2, 3), "float32")
-
-
-def claims_2023() -> Array:
-    return _as(Claims2023, (2, 3), "float32")
+claims_2022, claims_2023 = _factory(Claims2022), _factory(Claims2023)
 
 
 # Consumers ---------------------------------------------------------------------------------------

@@ -15,7 +15,9 @@ FOUND = {"crash", "fail", "warn", "note"}
 
 def examined(name: str, *rules: str, consumer: str | None = None) -> dict[str, tuple[str, str]]:
     """Returns the outcome and the text of each rule."""
-    report = conformance.examine(f"sound_targets:{name}", consumer=consumer, only=set(rules))
+    target = name if ":" in name else f"sound_targets:{name}"
+    consumer = consumer and f"sound_targets:{consumer}"
+    report = conformance.examine(target, consumer=consumer, only=set(rules))
     return {each.id: (each.outcome, each.got) for each in report.results}
 
 
@@ -45,8 +47,7 @@ def test_an_unusual_array_breaks_no_rule(name: str, rules: tuple[str, ...]) -> N
 
 def test_the_shapes_that_a_consumer_has_at_an_address_are_judged_at_null() -> None:
     outcomes = [
-        examined("fixed", "C-16", consumer=f"sound_targets:{name}")["C-16"]
-        for name in ("take_matrices", "take_some")
+        examined("fixed", "C-16", consumer=name)["C-16"] for name in ("take_matrices", "take_some")
     ]
     assert [outcome for outcome, _ in outcomes] == ["pass", "skip"]
     assert outcomes[1][1].startswith("refused, and so are other tensors: ")
@@ -54,7 +55,7 @@ def test_the_shapes_that_a_consumer_has_at_an_address_are_judged_at_null() -> No
 
 def test_a_consumer_may_add_an_axis() -> None:
     rules = ("C-07", "C-08", "C-10", "C-12", "C-29", "C-30")
-    outcomes = examined("fixed", *rules, consumer="sound_targets:take_images")
+    outcomes = examined("fixed", *rules, consumer="take_images")
     assert {outcome for outcome, _ in outcomes.values()} <= {"pass", "skip"}, outcomes
     reason = "a tensor of shape (2, 3) became a Deepened of shape (2, 3, 1): "
     assert outcomes["C-10"][1].startswith(reason)
@@ -67,20 +68,19 @@ def test_a_shared_tensor_that_counts_is_remarked_upon() -> None:
 @pytest.mark.parametrize(("claim", "outcome"), [("2022.12", "pass"), ("2023.12", "warn")])
 def test_a_type_error_for_devices_was_recommended_once(claim: str, outcome: str) -> None:
     name = f"claims_{claim[:4]}"
-    outcomes = examined(name, "C-34", consumer="sound_targets:take_on_the_cpu")
+    outcomes = examined(name, "C-34", consumer="take_on_the_cpu")
     assert outcomes["C-34"][0] == outcome, outcomes
 
 
 def test_a_consumer_without_read_only_arrays_beside_a_factory_of_them() -> None:
-    outcomes = examined("compressed", "C-13", consumer="sound_targets:take_writable")
+    outcomes = examined("compressed", "C-13", consumer="take_writable")
     assert outcomes["C-13"] == ("pass", read_only.IGNORED)
 
 
 def test_a_consumer_that_shows_no_address_shares_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tool changes the memory to see that, also where it is marked READ_ONLY."""
     monkeypatch.setenv("DLBRIDGE_PLANTED", "consuming.results_without_an_address")
-    report = conformance.examine("planted.library:make", only={"C-13", "C-19"})
-    outcomes = {each.id: (each.outcome, each.got) for each in report.results}
+    outcomes = examined("planted.library:make", "C-13", "C-19")
     assert {outcome for outcome, _ in outcomes.values()} == {"pass"}, outcomes
     assert "copy" not in str(outcomes)
 
@@ -88,14 +88,13 @@ def test_a_consumer_that_shows_no_address_shares_memory(monkeypatch: pytest.Monk
 @pytest.mark.slow
 def test_some_dropped_tensors_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DLBRIDGE_PLANTED", "consuming.dropped_tensors_wait")
-    rules = {"C-30", "X-08"}  # of those that wait for deleters, the fastest
-    report = conformance.examine("planted.library:make", only=rules)
-    outcomes = {each.id: (each.outcome, each.got) for each in report.results}
+    rules = ("C-30", "X-08")  # of those that wait for deleters, the fastest
+    outcomes = examined("planted.library:make", *rules)
     assert {outcome for outcome, _ in outcomes.values()} == {"pass"}, outcomes
 
 
 def test_a_lazy_consumer_is_not_said_to_free_too_rarely() -> None:
-    outcomes = examined("fixed", "C-07", "C-27", consumer="sound_targets:take_lazily")
+    outcomes = examined("fixed", "C-07", "C-27", consumer="take_lazily")
     assert outcomes["C-07"] == ("skip", consumption.LAZY)
     assert outcomes["C-27"][0] == "pass"
     assert consumption.LAZY in outcomes["C-27"][1]
@@ -103,12 +102,12 @@ def test_a_lazy_consumer_is_not_said_to_free_too_rarely() -> None:
 
 @pytest.mark.parametrize("rule", ["X-09", "X-10"])
 def test_a_capsule_that_a_consumer_leaves_is_not_said_to_be_used(rule: str) -> None:
-    outcomes = examined("fixed", rule, consumer="sound_targets:take_a_copy")
+    outcomes = examined("fixed", rule, consumer="take_a_copy")
     assert outcomes[rule] == ("pass" if rule == "X-10" else "skip", single_use.LEFT)
 
 
 def test_a_consumer_may_refuse_every_other_thread() -> None:
-    outcomes = examined("fixed", "X-09", "X-10", consumer="sound_targets:take_on_one_thread")
+    outcomes = examined("fixed", "X-09", "X-10", consumer="take_on_one_thread")
     assert outcomes["X-09"] == ("skip", "every import on several threads is refused")
     assert outcomes["X-10"] == ("pass", "")
 

@@ -82,6 +82,24 @@ def change(owner: Any, name: str, function: Callable[..., Any]) -> None:
     setattr(owner, name, changed)
 
 
+def through(helper: Callable[..., None], *arguments: Any) -> Callable[[Callable[..., Any]], Plant]:
+    """Makes the function of a row of one that a helper plants: helper(function, *arguments)."""
+
+    def make(function: Callable[..., Any]) -> Plant:
+        @functools.wraps(function)
+        def plant_it() -> None:
+            helper(function, *arguments)
+
+        return plant_it
+
+    return make
+
+
+def instead_of(owner: Any, name: str) -> Callable[[Callable[..., Any]], Plant]:
+    """Makes the function of a row of one that replaces another, as change() does."""
+    return through(lambda function: change(owner, name, function))
+
+
 def plant(name: str) -> None:
     """Plants the defect or the variant of this name; "" plants nothing."""
     if not name:

@@ -94,7 +94,7 @@ def check_content(array: Array, versioned: bool, copied: bool) -> None:
 
 def build(array: Array, versioned: bool, copied: bool) -> Export:
     """Returns the managed tensor of an array, or of a copy of it."""
-    export = Export(array.copy() if copied else array, versioned, copied)
+    export = Export(source(array) if copied else array, versioned, copied)
     allocate(export)
     if versioned:
         export.managed.version = Version(*version())
@@ -103,6 +103,11 @@ def build(array: Array, versioned: bool, copied: bool) -> Export:
     export.managed.deleter = deleter(export)
     fill(export)
     return export
+
+
+def source(array: Array) -> Array:
+    """Returns the copy that is exported."""
+    return array.copy()
 
 
 def allocate(export: Export) -> None:

@@ -3,36 +3,8 @@
 
 from __future__ import annotations
 
-from planted.defects import (
-    asking,
-    combined,
-    copies,
-    endings,
-    exporting,
-    flags,
-    importing,
-    large,
-    leaks,
-    lifetime,
-    own_device,
-    owning,
-    requests,
-    table,
-)
+import importlib
+import pkgutil
 
-__all__ = [
-    "asking",
-    "combined",
-    "copies",
-    "endings",
-    "exporting",
-    "flags",
-    "importing",
-    "large",
-    "leaks",
-    "lifetime",
-    "own_device",
-    "owning",
-    "requests",
-    "table",
-]
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")

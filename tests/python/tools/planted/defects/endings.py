@@ -11,7 +11,7 @@ from typing import Any, Callable, NoReturn
 from planted import consumer, producer
 from planted.array import Array, row_major
 from planted.native import Memory
-from planted.planting import change, defect
+from planted.planting import change, defect, instead_of
 
 Call = Callable[..., Any]
 Holds = Callable[[Array, "dict[str, Any]"], bool]
@@ -95,14 +95,13 @@ class _Crashing(Memory):
 
 
 @defect("C-10", "*")
-def import_of_strides_crashes() -> None:
+@instead_of(consumer, "read_strides")
+def import_of_strides_crashes(
+    original: Call, tensor: Any, shape: tuple[int, ...], *others: Any
+) -> Any:
     """A tensor that is not row-major ends the process."""
-
-    def read_strides(original: Call, tensor: Any, shape: tuple[int, ...], *others: Any) -> Any:
-        strides = original(tensor, shape, *others)
-        return strides if strides == row_major(shape) else crashes()
-
-    change(consumer, "read_strides", read_strides)
+    strides = original(tensor, shape, *others)
+    return strides if strides == row_major(shape) else crashes()
 
 
 @defect("C-07", "*")

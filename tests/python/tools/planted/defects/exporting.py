@@ -9,20 +9,26 @@ from typing import Any
 
 from planted import producer
 from planted.array import Array, row_major
-from planted.defects.spoiling import (
+from planted.native import Memory
+from planted.planting import change, defect, instead_of, through
+from planted.producer import Export
+from planted.spoiling import (
+    compact,
+    has_rank,
+    is_copy,
     is_empty,
+    is_filled,
+    is_large,
     is_legacy,
     is_of,
     is_versioned,
     is_view,
+    request,
     reshape,
     restride,
     retype,
     spoil,
 )
-from planted.native import Memory
-from planted.planting import change, defect
-from planted.producer import Export
 
 # Device ------------------------------------------------------------------------------------------
 
@@ -62,101 +68,67 @@ def shape_freed_early() -> None:
 
 
 @defect("P-11", "P-13", "P-38", "P-24")
-def shape_of_the_base() -> None:
+@through(spoil)
+def shape_of_the_base(export: Export, tensor: Any) -> None:
     """A view of the same rank is exported with the shape of its base."""
-
-    def write(export: Export, tensor: Any) -> None:
-        base = export.array.base
-        if base is not None and base.ndim == tensor.ndim:
-            producer.write(tensor.shape, base.shape)
-
-    spoil(write)
+    base = export.array.base
+    if base is not None and base.ndim == tensor.ndim:
+        producer.write(tensor.shape, base.shape)
 
 
 @defect("P-11", "P-38")
-def flat_in_legacy() -> None:
+@through(spoil, is_legacy)
+def flat_in_legacy(export: Export, tensor: Any) -> None:
     """A compact array is exported with one dimension in legacy capsules."""
-    spoil(
-        lambda export, tensor: reshape((export.array.size,), (1,), tensor),
-        lambda export: (
-            not export.versioned
-            and export.array.ndim > 1
-            and export.array.strides == row_major(export.array.shape)
-        ),
-    )
+    array = export.array
+    if array.ndim > 1 and array.strides == row_major(array.shape):
+        reshape((array.size,), (1,), tensor)
 
 
 @defect("P-11")
-def empty_shape_collapsed() -> None:
+@through(spoil, is_empty)
+def empty_shape_collapsed(export: Export, tensor: Any) -> None:
     """An array of size 0 is exported with the shape (0,), whatever its rank."""
-    spoil(
-        lambda export, tensor: reshape((0,), (1,), tensor),
-        lambda export: is_empty(export) and export.array.ndim > 1,
-    )
+    reshape((0,), (1,), tensor)
 
 
 @defect("P-11")
-def extents_of_1_dropped() -> None:
+@through(spoil, lambda export: 1 in export.array.shape)
+def extents_of_1_dropped(export: Export, tensor: Any) -> None:
     """Extents of 1 are left out of the shape."""
-
-    def write(export: Export, tensor: Any) -> None:
-        pairs = [p for p in zip(export.array.shape, export.array.strides) if p[0] != 1]
-        reshape(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs), tensor)
-
-    spoil(write, lambda export: 1 in export.array.shape)
-
-
-@defect("P-20", "P-11", known=True)
-def rank_0_as_vector() -> None:
-    """An array without dimensions gets one, of extent 1."""
-    _widen_scalars(lambda export: True)
+    pairs = [p for p in zip(export.array.shape, export.array.strides) if p[0] != 1]
+    reshape(tuple(p[0] for p in pairs), tuple(p[1] for p in pairs), tensor)
 
 
 @defect("P-20", "P-11")
-def rank_0_as_vector_in_legacy() -> None:
+@instead_of(producer, "allocate")
+def rank_0_as_vector_in_legacy(original: Any, export: Export) -> None:
     """An array without dimensions gets one in legacy capsules."""
-    _widen_scalars(is_legacy)
-
-
-def _widen_scalars(where: Any) -> None:
-    def allocate(original: Any, export: Export) -> None:
-        if export.array.ndim == 0 and where(export):
-            source = export.array
-            export.array = Array(source.memory, source.data, (1,), (1,), source.kind,
-                                 source.readonly)  # fmt: skip
-        original(export)
-
-    change(producer, "allocate", allocate)
+    x = export.array
+    if x.ndim == 0 and is_legacy(export):
+        export.array = Array(x.memory, x.data, (1,), (1,), x.kind, x.readonly)
+    original(export)
 
 
 @defect("P-38", "P-13", "P-20", "P-24", "S-04", "P-40", "P-23", "P-39")
-def rank_0_without_data() -> None:
+@through(spoil, has_rank(0))
+def rank_0_without_data(export: Export, tensor: Any) -> None:
     """The data of an array without dimensions is NULL."""
-
-    def write(export: Export, tensor: Any) -> None:
-        tensor.data = None
-
-    spoil(write, lambda export: export.array.ndim == 0)
+    tensor.data = None
 
 
 @defect("P-19", known=True)
-def size_0_raises() -> None:
+@through(spoil)
+def size_0_raises(export: Export, tensor: Any) -> None:
     """An array of size 0 raises ZeroDivisionError."""
-
-    def write(export: Export, tensor: Any) -> None:
-        _ = 64 // export.array.size
-
-    spoil(write)
+    _ = 64 // export.array.size
 
 
 @defect("P-41")
-def size_0_with_an_address() -> None:
+@through(spoil, is_empty)
+def size_0_with_an_address(export: Export, tensor: Any) -> None:
     """The data of an array of size 0 is 0xdead0000."""
-
-    def write(export: Export, tensor: Any) -> None:
-        tensor.data = 0xDEAD0000
-
-    spoil(write, is_empty)
+    tensor.data = 0xDEAD0000
 
 
 # Strides -----------------------------------------------------------------------------------------
@@ -169,25 +141,19 @@ def _no_strides(export: Export, tensor: Any) -> None:
 @defect("P-12", "P-38", known=True)
 def null_strides() -> None:
     """The strides of a versioned capsule are NULL."""
-    spoil(_no_strides, lambda export: export.versioned and not is_view(export))
-
-
-@defect("P-12", "P-13", "P-24", "P-38")
-def null_strides_of_vectors() -> None:
-    """The strides of versioned vectors are NULL."""
-    spoil(_no_strides, lambda export: export.versioned and export.array.ndim == 1)
+    spoil(_no_strides, is_versioned, lambda export: not is_view(export))
 
 
 @defect("P-12")
 def null_strides_of_empty_arrays() -> None:
     """The strides of versioned arrays of size 0 are NULL."""
-    spoil(_no_strides, lambda export: export.versioned and is_empty(export))
+    spoil(_no_strides, is_versioned, is_empty)
 
 
 @defect("P-12")
 def null_strides_of_copies() -> None:
     """The strides of versioned copies are NULL."""
-    spoil(_no_strides, lambda export: export.versioned and export.copied)
+    spoil(_no_strides, is_versioned, is_copy)
 
 
 @defect("P-38", "P-13", "P-24")
@@ -196,114 +162,87 @@ def null_strides_of_legacy_views() -> None:
     spoil(_no_strides, is_legacy)
 
 
-def _in_bytes(export: Export) -> tuple[int, ...]:
-    return tuple(stride * export.array.itemsize for stride in export.array.strides)
+def _in_bytes(array: Array) -> tuple[int, ...]:
+    return tuple(stride * array.itemsize for stride in array.strides)
 
 
 @defect("P-13", "P-24", "P-38", "X-03", "X-07", "X-11", "S-04", "P-32", known=True)
 def strides_in_bytes() -> None:
     """The strides count bytes."""
-    spoil(restride(_in_bytes))
+    restride(_in_bytes)
 
 
 @defect("P-38", "P-13", "P-24", "P-40")
 def strides_of_views_in_bytes() -> None:
     """The strides of versioned views count bytes."""
-    spoil(restride(_in_bytes), lambda export: is_view(export) and export.versioned)
-
-
-@defect("P-38", "P-13", "S-17", "P-24")
-def views_as_compact() -> None:
-    """A view is exported with the strides of a compact array."""
-    spoil(restride(lambda export: row_major(export.array.shape)), is_view)
+    restride(_in_bytes, is_view, is_versioned)
 
 
 @defect("P-38", "P-13", "P-24")
 def legacy_views_as_compact() -> None:
     """A view is exported with the strides of a compact array in legacy capsules."""
-    spoil(
-        restride(lambda export: row_major(export.array.shape)),
-        lambda export: is_view(export) and not export.versioned,
-    )
+    restride(compact, is_view, is_legacy)
+
+
+@defect("P-38", "P-13")
+def views_as_compact_on_its_device() -> None:
+    """A view is exported with the strides of a compact array where dl_device is passed."""
+    words = request()
+    restride(compact, is_view, lambda export: words.get("dl_device") is not None)
+
+
+@defect("P-38", "P-24")
+def strides_of_large_views_as_compact() -> None:
+    """A view of more than 4096 elements has the strides of a compact array."""
+    restride(compact, is_view, is_large)
 
 
 @defect("P-38", "P-13", "P-24")
-def transposed_by_shape_only() -> None:
+@through(restride, is_view)
+def transposed_by_shape_only(array: Array) -> Any:
     """A transposed array has the new shape, and the strides of its base."""
-    spoil(
-        restride(lambda export: export.array.strides[::-1]),
-        lambda export: (
-            export.array.base is not None and export.array.shape == export.array.base.shape[::-1]
-        ),
-    )
+    is_wrong = array.base is not None and array.shape == array.base.shape[::-1]
+    return array.strides[::-1] if is_wrong else array.strides
 
 
 @defect("P-38", "P-13", "P-24")
 def steps_ignored() -> None:
     """The last stride is always 1: x[:, ::2] is exported as its first columns."""
-    spoil(restride(lambda export: (*export.array.strides[:-1], 1)), is_view)
+    restride(lambda array: (*array.strides[:-1], 1), is_view)
 
 
 @defect("P-38", "P-13", "P-24")
 def negative_strides_made_positive() -> None:
     """A negative stride is exported as a positive one, from the same first element."""
-    spoil(restride(lambda export: tuple(map(abs, export.array.strides))))
-
-
-@defect("P-38", "P-13", "P-24", "S-04", "X-07")
-def column_major_above_rank_2() -> None:
-    """The strides of arrays above rank 2 are those of column-major order."""
-    spoil(
-        restride(lambda export: row_major(export.array.shape[::-1])[::-1]),
-        lambda export: export.array.ndim > 2,
-    )
+    restride(lambda array: tuple(map(abs, array.strides)))
 
 
 @defect("P-38", "P-13", "P-24")
 def strides_of_rank_4_by_the_wrong_extent() -> None:
     """The strides of arrays of rank 4 are multiplied up from the first extent."""
-
-    def wrong(export: Export) -> tuple[int, ...]:
-        return tuple(math.prod(export.array.shape[:3 - i]) for i in range(4))  # fmt: skip
-
-    spoil(restride(wrong), lambda export: export.array.ndim == 4)
+    restride(lambda array: tuple(math.prod(array.shape[: 3 - i]) for i in range(4)), has_rank(4))
 
 
 @defect("P-15")
 def negative_stride_of_extent_1() -> None:
     """The strides of extents of 1 are -1."""
-    spoil(
-        restride(
-            lambda export: tuple(
-                -1 if extent == 1 else stride
-                for extent, stride in zip(export.array.shape, export.array.strides)
-            )
-        )
-    )
+    restride(lambda array: tuple(-1 if e == 1 else s for e, s in zip(array.shape, array.strides)))
 
 
 @defect("P-15")
 def huge_strides_of_empty_arrays() -> None:
     """The strides of arrays of size 0 are not initialised."""
-    spoil(restride(lambda export: (2**62,) * export.array.ndim), is_empty)
+    restride(lambda array: (2**62,) * array.ndim, is_empty)
 
 
 # Element type ------------------------------------------------------------------------------------
 
 
 @defect("P-16", "P-13", "P-24", "P-38", "S-04", "P-23", "P-39", known=True)
-def no_bits() -> None:
+@through(spoil)
+def no_bits(export: Export, tensor: Any) -> None:
     """bits is 0."""
-    spoil(lambda export, tensor: retype(tensor.dtype.code, 0)(export, tensor))
-
-
-@defect("P-16", "P-38", "S-04", "P-24", known=True)
-def half_complex() -> None:
-    """bits of a complex number are those of one part."""
-    spoil(
-        lambda export, tensor: retype(5, tensor.dtype.bits // 2)(export, tensor),
-        is_of("complex64", "complex128"),
-    )
+    tensor.dtype.bits = 0
 
 
 @defect("P-16", "P-38")
@@ -312,67 +251,29 @@ def complex_as_two_lanes() -> None:
     spoil(retype(2, 32, 2), is_of("complex64"))
 
 
-@defect("P-16", "P-38", "P-24")
-def complex64_as_float64() -> None:
-    """complex64 is exported as float64."""
-    spoil(retype(2, 64), is_of("complex64"))
-
-
-@defect("P-16", "P-38", "P-24")
-def bfloat16_as_float16() -> None:
-    """bfloat16 is exported as float16."""
-    spoil(retype(2, 16), is_of("bfloat16"))
-
-
-@defect("P-16", "P-38", "P-24")
-def bfloat16_as_uint16() -> None:
-    """bfloat16 is exported as its storage, uint16."""
-    spoil(retype(1, 16), is_of("bfloat16"))
-
-
-@defect("P-16", "P-38", "P-24")
-def float64_as_float32() -> None:
-    """float64 is exported with 32 bits."""
-    spoil(retype(2, 32), is_of("float64"))
-
-
-@defect("P-16")
-def uint8_as_int8() -> None:
-    """uint8 is exported as int8."""
-    spoil(retype(0, 8), is_of("uint8"))
-
-
 @defect("P-16")
 def uint64_as_int64_in_legacy() -> None:
     """uint64 is exported as int64 in legacy capsules."""
-    spoil(retype(0, 64), lambda export: is_legacy(export) and export.array.dtype == "uint64")
+    spoil(retype(0, 64), is_legacy, is_of("uint64"))
 
 
 @defect("P-16", "P-38", "P-24")
 def float16_as_int16_in_versioned() -> None:
     """float16 is exported as int16 in versioned capsules."""
-    spoil(retype(0, 16), lambda export: is_versioned(export) and export.array.dtype == "float16")
+    spoil(retype(0, 16), is_versioned, is_of("float16"))
 
 
 @defect("P-16", "P-23")
-def no_lanes_in_legacy() -> None:
+@through(spoil, is_legacy)
+def no_lanes_in_legacy(export: Export, tensor: Any) -> None:
     """lanes is 0 in legacy capsules."""
-    spoil(
-        lambda export, tensor: retype(tensor.dtype.code, tensor.dtype.bits, 0)(export, tensor),
-        is_legacy,
-    )
+    tensor.dtype.lanes = 0
 
 
 @defect("P-16")
 def element_type_of_empty_arrays() -> None:
     """Arrays of size 0 are exported as float64, whatever their type is."""
     spoil(retype(2, 64), is_empty)
-
-
-@defect("P-17", "P-16", "P-38", known=True)
-def bool_as_uint8() -> None:
-    """bool is exported as an unsigned integer of 8 bits."""
-    spoil(retype(1, 8), is_of("bool"))
 
 
 @defect("P-17", "P-16", "P-38")
@@ -384,7 +285,7 @@ def bool_of_1_bit() -> None:
 @defect("P-17", "P-16", "P-38")
 def bool_as_uint8_in_legacy() -> None:
     """bool is exported as an unsigned integer in legacy capsules."""
-    spoil(retype(1, 8), lambda export: is_legacy(export) and export.array.dtype == "bool")
+    spoil(retype(1, 8), is_legacy, is_of("bool"))
 
 
 @defect("P-46")
@@ -418,134 +319,108 @@ def _export_as(dtype: str, code: int) -> None:
 
 
 @defect("P-14", known=True)
-def odd_addresses() -> None:
+@instead_of(Memory, "of")
+def odd_addresses(original: Any, content: bytes) -> Any:
     """Elements are at odd addresses."""
-
-    def of(original: Any, content: bytes) -> tuple[Memory, int]:
-        memory, address = original(content + b"\0")
-        C.memmove(address + 1, content, len(content))
-        return memory, address + 1
-
-    change(Memory, "of", of)
+    memory, address = original(content + b"\0")
+    C.memmove(address + 1, content, len(content))
+    return memory, address + 1
 
 
-@defect("P-38", "P-24", "P-13", "S-04", "X-07", "X-11", "P-39", "P-23", "P-32")
-def one_element_off() -> None:
-    """data points to the second element."""
-    spoil(_at(lambda export: export.array.data + export.array.itemsize))
+def _base_address(array: Array) -> int:
+    return array.data if array.base is None else array.base.data
+
+
+def _offset(array: Array) -> int:
+    return array.data - _base_address(array)
+
+
+def _begin_late(export: Export, tensor: Any) -> None:
+    tensor.data += export.array.itemsize
+
+
+def _begin_at_the_base(export: Export, tensor: Any) -> None:
+    tensor.data = _base_address(export.array)
 
 
 @defect("P-38", "P-24", "P-13", "X-07", "P-32", "P-23")
 def one_element_off_in_legacy() -> None:
     """data points to the second element in legacy capsules."""
-    spoil(_at(lambda export: export.array.data + export.array.itemsize), is_legacy)
+    spoil(_begin_late, is_legacy, is_filled)
 
 
-@defect("P-38", "S-17", "P-24", "P-13", "P-39", "P-23")
-def views_start_at_the_base() -> None:
-    """A view is exported with the address of its base."""
-    spoil(_at(_base_address))
+@defect("P-38", "P-24")
+def large_arrays_begin_one_element_late() -> None:
+    """data of an array of more than 65535 elements points to its second element."""
+    spoil(_begin_late, lambda export: export.array.size > (1 << 16) - 1)
 
 
 @defect("P-38", "P-13", "P-23", "P-24")
 def legacy_views_start_at_the_base() -> None:
     """A view is exported with the address of its base in legacy capsules."""
-    spoil(_at(_base_address), is_legacy)
+    spoil(_begin_at_the_base, is_legacy, is_filled)
 
 
 @defect("P-38", "P-13", "P-24")
 def read_only_views_start_at_the_base() -> None:
     """A view of read-only memory is exported with the address of its base."""
-    spoil(_at(_base_address), lambda export: export.array.readonly)
-
-
-def _at(address: Any) -> Any:
-    def write(export: Export, tensor: Any) -> None:
-        if export.array.size:
-            tensor.data = address(export)
-
-    return write
-
-
-def _base_address(export: Export) -> int:
-    base = export.array.base
-    return export.array.data if base is None else base.data
-
-
-def _offset(export: Export) -> int:
-    return export.array.data - _base_address(export)
+    spoil(_begin_at_the_base, is_filled, lambda export: export.array.readonly)
 
 
 @defect("P-38", "P-13", "P-39", "P-23", "P-24")
-def offset_twice() -> None:
-    """The offset of a view is in its address and in byte_offset."""
-
-    def write(export: Export, tensor: Any) -> None:
-        tensor.byte_offset = max(_offset(export), 0)
-
-    spoil(write)
-
-
-@defect("P-38", "P-13", "P-39", "P-23", "P-24")
-def offset_in_elements() -> None:
+@through(spoil, is_filled)
+def offset_in_elements(export: Export, tensor: Any) -> None:
     """byte_offset of a view counts elements."""
-
-    def write(export: Export, tensor: Any) -> None:
-        if export.array.size:
-            tensor.data = _base_address(export)
-            tensor.byte_offset = _offset(export) // export.array.itemsize
-
-    spoil(write)
+    tensor.data = _base_address(export.array)
+    tensor.byte_offset = _offset(export.array) // export.array.itemsize
 
 
 @defect("P-38", "P-13", "P-23", "P-24")
-def offset_forgotten_in_legacy() -> None:
+@through(spoil, is_filled)
+def offset_forgotten_in_legacy(export: Export, tensor: Any) -> None:
     """A view has its base's address and a byte_offset, which legacy capsules lack."""
+    tensor.data = _base_address(export.array)
+    tensor.byte_offset = _offset(export.array) if export.versioned else 0
 
-    def write(export: Export, tensor: Any) -> None:
-        if export.array.size:
-            tensor.data = _base_address(export)
-            tensor.byte_offset = _offset(export) if export.versioned else 0
 
-    spoil(write)
+@defect("P-38")
+@through(spoil, is_versioned, is_filled)
+def offsets_of_16_bits(export: Export, tensor: Any) -> None:
+    """The offset of a versioned view from its base is computed in 16 bits."""
+    tensor.data = _base_address(export.array) + _offset(export.array) % (1 << 16)
 
 
 @defect("S-08", "P-11", "P-38")
-def legacy_of_the_first_export() -> None:
+@through(spoil, is_legacy, lambda export: not is_view(export))
+def legacy_of_the_first_export(export: Export, tensor: Any) -> None:
     """Legacy capsules describe the array as it was at its first export, before it was reshaped."""
-    spoil(
-        lambda export, tensor: reshape(
-            export.array.shape[::-1], row_major(export.array.shape[::-1]), tensor
-        ),
-        lambda export: is_legacy(export) and export.array.base is None,
+    shape = export.array.shape[::-1]
+    reshape(shape, row_major(shape), tensor)
+
+
+# __array_interface__ -----------------------------------------------------------------------------
+
+
+def _interface(wrong: Any) -> None:
+    right = Array.__array_interface__.fget  # type: ignore[attr-defined]
+    Array.__array_interface__ = property(  # type: ignore[assignment, method-assign]
+        lambda self: {**right(self), **wrong(self)}
     )
 
 
 @defect("S-04", "P-13")
 def interface_without_strides() -> None:
     """__array_interface__ describes views as compact."""
-    _interface(lambda array, interface: {**interface, "strides": None})
+    _interface(lambda array: {"strides": None})
 
 
 @defect("S-04")
 def interface_always_writable() -> None:
     """__array_interface__ says that read-only memory may be written."""
-    _interface(lambda array, interface: {**interface, "data": (interface["data"][0], False)})
+    _interface(lambda array: {"data": (array.data, False)})
 
 
 @defect("S-04", "P-13", "P-23", "P-39")
 def interface_of_the_base() -> None:
     """__array_interface__ of a view has the address of its base."""
-
-    def at_base(array: Array, interface: dict[str, Any]) -> dict[str, Any]:
-        base = array if array.base is None else array.base
-        return {**interface, "data": (base.data, array.readonly)}
-
-    _interface(at_base)
-
-
-def _interface(wrong: Any) -> None:
-    right = Array.__array_interface__.fget  # type: ignore[attr-defined]
-    Array.__array_interface__ = property(  # type: ignore[assignment, method-assign]
-        lambda self: wrong(self, right(self))
-    )
+    _interface(lambda array: {"data": (_base_address(array), array.readonly)})

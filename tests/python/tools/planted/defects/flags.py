@@ -3,116 +3,36 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any
 
 from dlbridge.tools.structs import IS_COPIED, READ_ONLY, SUBBYTE_PADDED
 from planted import producer
 from planted.array import Array
-from planted.planting import change, defect
+from planted.planting import change, defect, instead_of
 from planted.producer import Export
+from planted.spoiling import Where, is_copy, is_view, replace_copy, request
 
 
-def _flags(wrong: Callable[[int, Export], int]) -> None:
-    change(producer, "flags", lambda original, export: wrong(original(export), export))
+def _mark(flags: int, where: Where = lambda export: True, unmark: bool = False) -> None:
+    """Sets flags where a condition holds, or clears them."""
+
+    def wrong(original: Any, export: Export) -> int:
+        right: int = original(export)
+        return right if not where(export) else right & ~flags if unmark else right | flags
+
+    change(producer, "flags", wrong)
 
 
-@defect("P-22", "C-13", known=True)
-def read_only_dropped() -> None:
-    """READ_ONLY is never set, and legacy capsules of read-only memory are not refused."""
-    _legacy_of_read_only()
-    _flags(lambda flags, export: flags & ~READ_ONLY)
+def _unmark(flags: int, where: Where = lambda export: True) -> None:
+    _mark(flags, where, unmark=True)
 
 
-@defect("P-22", "C-13")
-def read_only_lost_on_views() -> None:
-    """A view of read-only memory is not marked READ_ONLY."""
-    _flags(lambda flags, export: flags & ~READ_ONLY if export.array.base is not None else flags)
+def _has_device(words: dict[str, Any]) -> bool:
+    return words.get("dl_device") is not None
 
 
-@defect("P-22")
-def read_only_lost_on_transposed() -> None:
-    """A transposed array of read-only memory is writable and not marked READ_ONLY."""
-
-    def transpose(original: Any, self: Array) -> Array:
-        result: Array = original(self)
-        result.readonly = False
-        return result
-
-    change(Array, "transpose", transpose)
-
-
-@defect("P-22")
-def read_only_only_float32() -> None:
-    """READ_ONLY is set for float32 only."""
-    _flags(lambda flags, export: flags if export.array.dtype == "float32" else flags & ~READ_ONLY)
-
-
-@defect("P-22")
-def read_only_lost_with_copy_false() -> None:
-    """READ_ONLY is not set where copy=False was requested."""
-    copies: list[Any] = [None]
-
-    def dlpack(original: Any, array: Array, **words: Any) -> Any:
-        copies.append(words["copy"])
-        return original(array, **words)
-
-    change(producer, "dlpack", dlpack)
-    _flags(lambda flags, export: flags & ~READ_ONLY if copies[-1] is False else flags)
-
-
-@defect("P-49")
-def read_only_in_legacy() -> None:
-    """Read-only memory is exported in a legacy capsule, without a mark."""
-    _legacy_of_read_only()
-
-
-def _legacy_of_read_only() -> None:
-    def check_content(original: Any, array: Array, versioned: bool, copied: bool) -> None:
-        original(array, True, copied)
-
-    change(producer, "check_content", check_content)
-
-
-@defect("P-50")
-def always_read_only() -> None:
-    """Writable memory is marked READ_ONLY too."""
-    _flags(lambda flags, export: flags | READ_ONLY if not export.copied else flags)
-
-
-@defect("P-50")
-def views_always_read_only() -> None:
-    """Views of writable memory are marked READ_ONLY."""
-    _flags(lambda flags, export: flags | READ_ONLY if export.array.base is not None else flags)
-
-
-@defect("P-42")
-def copies_are_read_only() -> None:
-    """Copies are marked READ_ONLY."""
-    _flags(lambda flags, export: flags | READ_ONLY if export.copied else flags)
-
-
-@defect("P-39", known=True)
-def copies_are_not_marked() -> None:
-    """Copies are not marked IS_COPIED."""
-    _flags(lambda flags, export: flags & ~IS_COPIED)
-
-
-@defect("P-39")
-def copies_with_a_device_are_not_marked() -> None:
-    """Copies are not marked IS_COPIED where dl_device was passed too."""
-    devices: list[Any] = [None]
-
-    def dlpack(original: Any, array: Array, **words: Any) -> Any:
-        devices.append(words["dl_device"])
-        return original(array, **words)
-
-    change(producer, "dlpack", dlpack)
-    _flags(lambda flags, export: flags & ~IS_COPIED if devices[-1] is not None else flags)
-
-
-@defect("P-39")
-def read_only_copies_are_not_marked() -> None:
-    """Copies of read-only arrays are not marked IS_COPIED."""
+def _sources() -> list[Array]:
+    """Returns a list of the array that is exported, or that was exported last."""
     sources: list[Array] = []
 
     def build(original: Any, array: Array, versioned: bool, copied: bool) -> Any:
@@ -120,44 +40,116 @@ def read_only_copies_are_not_marked() -> None:
         return original(array, versioned, copied)
 
     change(producer, "build", build)
-    _flags(lambda flags, export: flags & ~IS_COPIED if sources[-1].readonly else flags)
+    return sources
 
 
-@defect("P-40", "P-23")
-def always_marked_as_copies() -> None:
-    """Every export is marked IS_COPIED."""
-    _flags(lambda flags, export: flags | IS_COPIED)
+@defect("P-22", "C-13")
+def read_only_lost_on_views() -> None:
+    """A view of read-only memory is not marked READ_ONLY."""
+    _unmark(READ_ONLY, is_view)
+
+
+@defect("P-22")
+@instead_of(Array, "transpose")
+def read_only_lost_on_transposed(original: Any, self: Array) -> Any:
+    """A transposed array of read-only memory is writable and not marked READ_ONLY."""
+    result: Array = original(self)
+    result.readonly = False
+    return result
+
+
+@defect("P-22")
+def read_only_lost_with_copy_false() -> None:
+    """READ_ONLY is not set where copy=False was requested."""
+    words = request()
+    _unmark(READ_ONLY, lambda export: words.get("copy") is False)
+
+
+@defect("P-22")
+def read_only_unmarked_on_its_device() -> None:
+    """Read-only memory is not marked READ_ONLY where dl_device is passed."""
+    words = request()
+    _unmark(READ_ONLY, lambda export: _has_device(words))
+
+
+@defect("P-49")
+def read_only_in_legacy() -> None:
+    """Read-only memory is exported in a legacy capsule, without a mark."""
+    change(producer, "check_content", lambda original, array, versioned, copied:
+           original(array, True, copied))  # fmt: skip
+
+
+@defect("P-50")
+def views_always_read_only() -> None:
+    """Views of writable memory are marked READ_ONLY."""
+    _mark(READ_ONLY, is_view)
+
+
+@defect("P-42")
+def copies_are_read_only() -> None:
+    """Copies are marked READ_ONLY."""
+    _mark(READ_ONLY, is_copy)
+
+
+@defect("P-39")
+def read_only_copies_are_not_marked() -> None:
+    """Copies of read-only arrays are not marked IS_COPIED."""
+    sources = _sources()
+    _unmark(IS_COPIED, lambda export: sources[0].readonly)
+
+
+@defect("P-39")
+def copies_of_views_unmarked_on_its_device() -> None:
+    """copy=True with dl_device does not mark the copy of a view."""
+    words, sources = request(), _sources()
+    _unmark(IS_COPIED, lambda export: _has_device(words) and sources[0].base is not None)
+
+
+@defect("P-39", "P-40", "P-54")
+def copies_by_default_unmarked() -> None:
+    """Every export is a copy, unless copy=False; the copies are not marked IS_COPIED."""
+    replace_copy(True, lambda array, words: words["copy"] is None)
+    _unmark(IS_COPIED)
+
+
+@defect("P-39", "P-54", "P-22")
+def copies_by_default_unmarked_on_its_device() -> None:
+    """An export with dl_device and without copy is a copy, which is not marked as one."""
+    replace_copy(True, lambda array, words: words["dl_device"] and words["copy"] is None)
+    words = request()  # as it was passed
+    _unmark(IS_COPIED, lambda export: _has_device(words) and words["copy"] is None)
 
 
 @defect("P-40", "P-23")
 def views_marked_as_copies() -> None:
     """Exports of views are marked IS_COPIED."""
-    _flags(lambda flags, export: flags | IS_COPIED if export.array.base is not None else flags)
+    _mark(IS_COPIED, is_view)
 
 
 @defect("P-40", "P-23")
 def copy_false_marked_as_copy() -> None:
     """Exports with copy=False are marked IS_COPIED, as copy was passed."""
-    copies: list[Any] = [None]
+    words = request()
+    _mark(IS_COPIED, lambda export: words.get("copy") is False)
 
-    def dlpack(original: Any, array: Array, **words: Any) -> Any:
-        copies.append(words["copy"])
-        return original(array, **words)
 
-    change(producer, "dlpack", dlpack)
-    _flags(lambda flags, export: flags | IS_COPIED if copies[-1] is False else flags)
+@defect("P-40", "P-23")
+def shared_memory_marked_on_its_device() -> None:
+    """An export with dl_device is marked IS_COPIED, and shares the memory."""
+    words = request()
+    _mark(IS_COPIED, lambda export: _has_device(words))
 
 
 @defect("P-47")
 def reserved_flag() -> None:
     """Flag 8, which DLPack does not have, is set."""
-    _flags(lambda flags, export: flags | 8)
+    _mark(8)
 
 
 @defect("P-47")
 def flags_not_initialised() -> None:
     """The upper half of flags is not initialised."""
-    _flags(lambda flags, export: flags | 0x55AA << 32)
+    _mark(0x55AA << 32)
 
 
 @defect("P-47")
@@ -170,4 +162,4 @@ def padded_before_its_version() -> None:
 @defect("S-06")
 def padded_whole_bytes() -> None:
     """SUBBYTE_PADDED is set on elements of whole bytes."""
-    _flags(lambda flags, export: flags | SUBBYTE_PADDED)
+    _mark(SUBBYTE_PADDED)

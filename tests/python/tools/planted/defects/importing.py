@@ -4,80 +4,51 @@
 from __future__ import annotations
 
 import ctypes as C
+import math
 from typing import Any
 
 from dlbridge.tools.structs import IS_COPIED
 from planted import consumer, elements
 from planted.array import row_major
 from planted.native import VERSIONED
-from planted.planting import change, defect
+from planted.planting import change, defect, instead_of, through
 from planted.producer import VERSION
 
 # Version and flags -------------------------------------------------------------------------------
 
 
-def _flags(managed: Any, name: bytes) -> int:
-    return int(managed.flags) if name == VERSIONED else 0
-
-
 def _refuse_flags(refused: int) -> None:
     def read(original: Any, managed: Any, name: bytes, memory: Any) -> Any:
-        if _flags(managed, name) & refused:
+        if name == VERSIONED and managed.flags & refused:
             raise BufferError(f"unsupported flags in {managed.flags:#x}")
         return original(managed, name, memory)
 
     change(consumer, "read", read)
 
 
-@defect("C-04", known=True)
-def major_ignored() -> None:
-    """Major version 2 is read as 1."""
-    change(consumer, "check_version", lambda original, major, minor: None)
-
-
 @defect("C-04")
-def newer_major_accepted() -> None:
-    """Major version 0 is refused, and 2 is read as 1."""
-
-    def check_version(original: Any, major: int, minor: int) -> None:
-        if major < 1:
-            original(major, minor)
-
-    change(consumer, "check_version", check_version)
-
-
-@defect("C-04")
-def fields_read_before_the_version() -> None:
+@instead_of(consumer, "read")
+def fields_read_before_the_version(original: Any, managed: Any, name: bytes, memory: Any) -> Any:
     """The shape is read before the major version is checked."""
-
-    def read(original: Any, managed: Any, name: bytes, memory: Any) -> Any:
-        consumer.extents(managed.tensor.shape or 8, max(managed.tensor.ndim, 1))
-        return original(managed, name, memory)
-
-    change(consumer, "read", read)
+    consumer.extents(managed.tensor.shape or 8, max(managed.tensor.ndim, 1))
+    return original(managed, name, memory)
 
 
 @defect("C-04")
-def version_packed_into_one_number() -> None:
+@instead_of(consumer, "check_version")
+def version_packed_into_one_number(original: Any, major: int, minor: int) -> None:
     """The version is compared as 100 * major + minor, and 2.0 is accepted up to 2.55."""
-
-    def check_version(original: Any, major: int, minor: int) -> None:
-        if not 100 <= 100 * major + minor <= 255:
-            raise BufferError(f"expected DLPack 1; got {major}.{minor}")
-
-    change(consumer, "check_version", check_version)
+    if not 100 <= 100 * major + minor <= 255:
+        raise BufferError(f"expected DLPack 1; got {major}.{minor}")
 
 
 @defect("C-05", known=True)
-def minor_refused() -> None:
+@instead_of(consumer, "check_version")
+def minor_refused(original: Any, major: int, minor: int) -> None:
     """A newer minor version is refused."""
-
-    def check_version(original: Any, major: int, minor: int) -> None:
-        original(major, minor)
-        if (major, minor) > VERSION:
-            raise BufferError(f"expected DLPack {VERSION} at most; got {major}.{minor}")
-
-    change(consumer, "check_version", check_version)
+    original(major, minor)
+    if (major, minor) > VERSION:
+        raise BufferError(f"expected DLPack {VERSION} at most; got {major}.{minor}")
 
 
 @defect("C-35", known=True)
@@ -92,94 +63,38 @@ def copies_refused() -> None:
     _refuse_flags(IS_COPIED)
 
 
-@defect("C-13", known=True)
-def read_only_ignored() -> None:
-    """READ_ONLY is ignored, although the library has read-only arrays."""
-    change(consumer, "is_read_only", lambda original, managed, is_versioned: False)
-
-
 @defect("C-13")
-def read_only_by_equality() -> None:
+@instead_of(consumer, "is_read_only")
+def read_only_by_equality(original: Any, managed: Any, is_versioned: Any) -> Any:
     """READ_ONLY is seen only where no other flag is set."""
-    change(
-        consumer,
-        "is_read_only",
-        lambda original, managed, is_versioned: is_versioned and managed.flags == 1,
-    )
-
-
-@defect("C-13")
-def read_only_of_vectors_only() -> None:
-    """READ_ONLY is ignored above rank 1."""
-    change(
-        consumer,
-        "is_read_only",
-        lambda original, managed, is_versioned: (
-            original(managed, is_versioned) and managed.tensor.ndim < 2
-        ),
-    )
+    return is_versioned and managed.flags == 1
 
 
 # Device ------------------------------------------------------------------------------------------
 
 
-@defect("C-14", known=True)
-def device_ignored() -> None:
-    """Memory of every device is read."""
-    change(consumer, "check_device", lambda original, tensor, is_versioned: None)
-
-
 @defect("C-14")
-def device_ignored_in_legacy() -> None:
+@instead_of(consumer, "check_device")
+def device_ignored_in_legacy(original: Any, tensor: Any, is_versioned: bool) -> None:
     """Memory of every device is read from legacy capsules."""
-
-    def check_device(original: Any, tensor: Any, is_versioned: bool) -> None:
-        if is_versioned:
-            original(tensor, is_versioned)
-
-    change(consumer, "check_device", check_device)
+    if is_versioned:
+        original(tensor, is_versioned)
 
 
 @defect("C-14")
-def only_cuda_is_a_device() -> None:
-    """Memory of CUDA is refused, and that of ROCm, Metal and others is read."""
-
-    def check_device(original: Any, tensor: Any, is_versioned: bool) -> None:
-        if tensor.device.type == 2:
-            original(tensor, is_versioned)
-
-    change(consumer, "check_device", check_device)
-
-
-@defect("C-14")
-def device_type_masked() -> None:
+@instead_of(consumer, "check_device")
+def device_type_masked(original: Any, tensor: Any, is_versioned: bool) -> None:
     """The low 4 bits of the device type are compared: 17 counts as CPU."""
-
-    def check_device(original: Any, tensor: Any, is_versioned: bool) -> None:
-        if tensor.device.type & 15 != 1:
-            original(tensor, is_versioned)
-
-    change(consumer, "check_device", check_device)
+    if tensor.device.type & 15 != 1:
+        original(tensor, is_versioned)
 
 
 @defect("C-34")
-def device_is_a_runtime_error() -> None:
+@instead_of(consumer, "check_device")
+def device_is_a_runtime_error(original: Any, tensor: Any, is_versioned: bool) -> None:
     """An unsupported device raises RuntimeError."""
-    _device_error(RuntimeError)
-
-
-@defect("C-34")
-def device_is_a_value_error() -> None:
-    """An unsupported device raises ValueError."""
-    _device_error(ValueError)
-
-
-def _device_error(error: type[Exception]) -> None:
-    def check_device(original: Any, tensor: Any, is_versioned: bool) -> None:
-        if tensor.device.type != 1:
-            raise error(f"unsupported device type {tensor.device.type}")
-
-    change(consumer, "check_device", check_device)
+    if tensor.device.type != 1:
+        raise RuntimeError(f"unsupported device type {tensor.device.type}")
 
 
 # Element type ------------------------------------------------------------------------------------
@@ -188,13 +103,10 @@ def _device_error(error: type[Exception]) -> None:
 def _read_as(wrong: Any) -> None:
     """Replaces the triple that is looked up: wrong(code, bits, lanes), None: the original."""
 
-    def element_type(original: Any, tensor: Any, is_versioned: bool) -> elements.Type:
+    def element_type(original: Any, tensor: Any, is_versioned: bool) -> Any:
         dtype = tensor.dtype
         chosen = wrong(int(dtype.code), int(dtype.bits), int(dtype.lanes))
-        if chosen in elements.BY_DLPACK:
-            return elements.BY_DLPACK[chosen]
-        result: elements.Type = original(tensor, is_versioned)
-        return result
+        return elements.BY_DLPACK.get(chosen) or original(tensor, is_versioned)
 
     change(consumer, "element_type", element_type)
 
@@ -231,9 +143,7 @@ def no_bits_is_32() -> None:
 @defect("C-28")
 def bits_rounded_up() -> None:
     """A float of 31 bits is read as float32."""
-    _read_as(
-        lambda code, bits, lanes: (code, -(-bits // 8) * 8) if lanes == 1 and bits % 8 else None
-    )
+    _read_as(lambda code, bits, lanes: (code, (bits + 7) // 8 * 8) if lanes == 1 else None)
 
 
 @defect("C-12")
@@ -250,33 +160,9 @@ def bfloat16_as_float16() -> None:
 
 
 @defect("C-12")
-def bfloat16_as_uint16() -> None:
-    """bfloat16 is read as uint16."""
-    _mistake((4, 16), (1, 16))
-
-
-@defect("C-12")
-def float64_as_float32() -> None:
-    """float64 is read as float32."""
-    _mistake((2, 64), (2, 32))
-
-
-@defect("C-12")
-def uint8_as_int8() -> None:
-    """uint8 is read as int8."""
-    _mistake((1, 8), (0, 8))
-
-
-@defect("C-12")
 def uint64_as_int64() -> None:
     """uint64 is read as int64."""
     _mistake((1, 64), (0, 64))
-
-
-@defect("C-12")
-def int16_as_float16() -> None:
-    """int16 is read as float16."""
-    _mistake((0, 16), (2, 16))
 
 
 @defect("C-12")
@@ -286,27 +172,9 @@ def complex64_as_float64() -> None:
 
 
 @defect("C-12")
-def complex128_as_complex64() -> None:
-    """complex128 is read as complex64."""
-    _mistake((5, 128), (5, 64))
-
-
-@defect("C-12")
-def complex32_as_float32() -> None:
-    """complex32, which the library does not have, is read as float32."""
-    _mistake((5, 32), (2, 32))
-
-
-@defect("C-12")
 def float8_as_uint8() -> None:
     """Floats of 8 bits are read as uint8."""
     _read_as(lambda code, bits, lanes: (1, 8) if 7 <= code <= 14 and lanes == 1 else None)
-
-
-@defect("C-12")
-def handles_as_numbers() -> None:
-    """Opaque handles are read as uint64."""
-    _mistake((3, 64), (1, 64))
 
 
 @defect("C-12")
@@ -322,63 +190,44 @@ def int4_as_int8() -> None:
 
 
 @defect("C-12")
-def element_type_of_legacy() -> None:
+@instead_of(consumer, "element_type")
+def element_type_of_legacy(original: Any, tensor: Any, is_versioned: bool) -> Any:
     """The bits of legacy tensors are read as bytes: float64 becomes float32."""
-
-    def element_type(original: Any, tensor: Any, is_versioned: bool) -> elements.Type:
-        kind: elements.Type = original(tensor, is_versioned)
-        return elements.TYPES["float32"] if kind.name == "float64" and not is_versioned else kind
-
-    change(consumer, "element_type", element_type)
+    kind: elements.Type = original(tensor, is_versioned)
+    return elements.TYPES["float32"] if kind.name == "float64" and not is_versioned else kind
 
 
 @defect("C-12")
-def sign_of_zero_lost() -> None:
+@instead_of(consumer, "read")
+def sign_of_zero_lost(original: Any, managed: Any, name: bytes, memory: Any) -> Any:
     """Negative zeros become positive."""
-
-    def read(original: Any, managed: Any, name: bytes, memory: Any) -> Any:
-        x = original(managed, name, memory)
-        if x.kind.code in (2, 4, 5):
-            for index in x.indices():
-                if x.get(index) == 0:
-                    x.put(index, 0.0)
-        return x
-
-    change(consumer, "read", read)
+    x = original(managed, name, memory)
+    if x.kind.code in (2, 4, 5):
+        for index in x.indices():
+            if x.get(index) == 0:
+                x.put(index, 0.0)
+    return x
 
 
 @defect("C-12")
-def float32_rounded_to_float16() -> None:
+@instead_of(consumer, "read")
+def float32_rounded_to_float16(original: Any, managed: Any, name: bytes, memory: Any) -> Any:
     """float32 is rounded to float16."""
-
-    def read(original: Any, managed: Any, name: bytes, memory: Any) -> Any:
-        x = original(managed, name, memory)
-        if x.kind.name == "float32":
-            half = elements.TYPES["float16"]
-            for index in x.indices():
-                x.put(index, elements.unpack(half, elements.pack(half, x.get(index))))
-        return x
-
-    change(consumer, "read", read)
+    x = original(managed, name, memory)
+    if x.kind.name == "float32":
+        half = elements.TYPES["float16"]
+        for index in x.indices():
+            x.put(index, elements.unpack(half, elements.pack(half, x.get(index))))
+    return x
 
 
 @defect("C-26")
-def bool_refused() -> None:
+@instead_of(consumer, "element_type")
+def bool_refused(original: Any, tensor: Any, is_versioned: bool) -> Any:
     """Booleans are refused, and bytes are not."""
-
-    def element_type(original: Any, tensor: Any, is_versioned: bool) -> elements.Type:
-        if tensor.dtype.code == 6:
-            raise BufferError("expected numbers; got booleans")
-        result: elements.Type = original(tensor, is_versioned)
-        return result
-
-    change(consumer, "element_type", element_type)
-
-
-@defect("C-27")
-def float4_of_8_bits() -> None:
-    """A 4-bit float of 8 bits is read as bytes."""
-    _mistake((17, 8), (1, 8))
+    if tensor.dtype.code == 6:
+        raise BufferError("expected numbers; got booleans")
+    return original(tensor, is_versioned)
 
 
 @defect("C-27")
@@ -390,7 +239,10 @@ def float6_of_any_bits() -> None:
 # Shape -------------------------------------------------------------------------------------------
 
 
-def _unchecked_ndim(tensor: Any) -> tuple[int, ...]:
+@defect("C-11", known=True)
+@instead_of(consumer, "read_shape")
+def ndim_unchecked(original: Any, tensor: Any) -> Any:
+    """ndim is read as an unsigned number and not checked."""
     count = tensor.ndim % (1 << 32)
     if count and tensor.shape:
         C.c_int64.from_address(tensor.shape + 8 * (count - 1)).value  # noqa: B018
@@ -398,168 +250,111 @@ def _unchecked_ndim(tensor: Any) -> tuple[int, ...]:
 
 
 @defect("C-11", known=True)
-def ndim_unchecked() -> None:
-    """ndim is read as an unsigned number and not checked."""
-    change(consumer, "read_shape", lambda original, tensor: _unchecked_ndim(tensor))
-
-
-@defect("C-11", known=True)
-def extents_unchecked() -> None:
+@instead_of(consumer, "read_shape")
+def extents_unchecked(original: Any, tensor: Any) -> Any:
     """Negative extents are not checked."""
-    change(
-        consumer,
-        "read_shape",
-        lambda original, tensor: (
-            consumer.extents(tensor.shape, tensor.ndim)
-            if 0 < tensor.ndim < 64 and tensor.shape
-            else original(tensor)
-        ),
-    )
+    is_wrong = 0 < tensor.ndim < 64 and tensor.shape
+    return consumer.extents(tensor.shape, tensor.ndim) if is_wrong else original(tensor)
 
 
 @defect("C-11", known=True)
-def overflow_unchecked() -> None:
+@instead_of(consumer, "check_size")
+def overflow_unchecked(original: Any, tensor: Any, shape: tuple[int, ...], kind: Any) -> None:
     """The number of elements overflows and is not checked."""
-
-    def check_size(original: Any, tensor: Any, shape: tuple[int, ...], kind: Any) -> None:
-        if not tensor.data:
-            original(tensor, shape, kind)
-
-    change(consumer, "check_size", check_size)
+    if not tensor.data:
+        original(tensor, shape, kind)
 
 
 @defect("C-11")
-def null_shape_read() -> None:
+@instead_of(consumer, "read_shape")
+def null_shape_read(original: Any, tensor: Any) -> Any:
     """A shape of NULL is read."""
-
-    def read_shape(original: Any, tensor: Any) -> tuple[int, ...]:
-        if 0 < tensor.ndim < 64 and not tensor.shape:
-            return consumer.extents(8, tensor.ndim)
-        result: tuple[int, ...] = original(tensor)
-        return result
-
-    change(consumer, "read_shape", read_shape)
+    if 0 < tensor.ndim < 64 and not tensor.shape:
+        return consumer.extents(8, tensor.ndim)
+    return original(tensor)
 
 
 @defect("C-11")
-def null_data_read() -> None:
+@instead_of(consumer, "check_size")
+def null_data_read(original: Any, tensor: Any, shape: tuple[int, ...], kind: Any) -> None:
     """Data of NULL is accepted for arrays with elements."""
-
-    def check_size(original: Any, tensor: Any, shape: tuple[int, ...], kind: Any) -> None:
-        if tensor.data:
-            original(tensor, shape, kind)
-
-    change(consumer, "check_size", check_size)
+    if tensor.data:
+        original(tensor, shape, kind)
 
 
 @defect("C-10")
 def eight_dimensions_only() -> None:
     """Of more than 8 dimensions, the first 8 are read."""
-
-    def read_shape(original: Any, tensor: Any) -> tuple[int, ...]:
-        return original(tensor)[:8]  # type: ignore[no-any-return]
-
-    change(consumer, "read_shape", read_shape)
+    change(consumer, "read_shape", lambda original, tensor: original(tensor)[:8])
 
 
 @defect("C-25")
-def rank_0_needs_strides() -> None:
-    """Strides of NULL are refused also where ndim is 0."""
-
-    def read_shape(original: Any, tensor: Any) -> tuple[int, ...]:
-        if tensor.ndim == 0 and not tensor.strides:
-            raise BufferError("strides is NULL")
-        result: tuple[int, ...] = original(tensor)
-        return result
-
-    change(consumer, "read_shape", read_shape)
-
-
-@defect("C-25")
-def rank_0_reads_the_shape() -> None:
+@instead_of(consumer, "read_shape")
+def rank_0_reads_the_shape(original: Any, tensor: Any) -> Any:
     """The first extent is read also where ndim is 0, and shape NULL."""
-
-    def read_shape(original: Any, tensor: Any) -> tuple[int, ...]:
-        if tensor.ndim == 0:
-            consumer.extents(tensor.shape or 8, 1)
-        result: tuple[int, ...] = original(tensor)
-        return result
-
-    change(consumer, "read_shape", read_shape)
+    if tensor.ndim == 0:
+        consumer.extents(tensor.shape or 8, 1)
+    return original(tensor)
 
 
 @defect("C-25")
-def rank_0_needs_a_shape() -> None:
+@instead_of(consumer, "read_shape")
+def rank_0_needs_a_shape(original: Any, tensor: Any) -> Any:
     """A shape of NULL is refused also where ndim is 0."""
-
-    def read_shape(original: Any, tensor: Any) -> tuple[int, ...]:
-        if not tensor.shape:
-            raise BufferError("shape is NULL")
-        result: tuple[int, ...] = original(tensor)
-        return result
-
-    change(consumer, "read_shape", read_shape)
+    if not tensor.shape:
+        raise BufferError("shape is NULL")
+    return original(tensor)
 
 
 @defect("C-16", known=True)
-def empty_null_refused() -> None:
+@instead_of(consumer, "check_size")
+def empty_null_refused(original: Any, tensor: Any, shape: tuple[int, ...], kind: Any) -> None:
     """An empty tensor whose data is NULL is refused."""
-
-    def check_size(original: Any, tensor: Any, shape: tuple[int, ...], kind: Any) -> None:
-        original(tensor, shape, kind)
-        if not tensor.data:
-            raise BufferError("data is NULL")
-
-    change(consumer, "check_size", check_size)
+    original(tensor, shape, kind)
+    if not tensor.data:
+        raise BufferError("data is NULL")
 
 
 @defect("C-16")
-def empty_tensors_crash() -> None:
+@instead_of(consumer, "check_size")
+def empty_tensors_crash(original: Any, tensor: Any, shape: tuple[int, ...], kind: Any) -> None:
     """The first element is read also where the size is 0."""
-
-    def check_size(original: Any, tensor: Any, shape: tuple[int, ...], kind: Any) -> None:
-        original(tensor, shape, kind)
-        C.string_at(tensor.data or 8, kind.size)
-
-    change(consumer, "check_size", check_size)
+    original(tensor, shape, kind)
+    C.string_at(tensor.data or 8, kind.size)
 
 
 @defect("C-16")
-def empty_matrices_refused() -> None:
+@instead_of(consumer, "check_size")
+def empty_matrices_refused(original: Any, tensor: Any, shape: tuple[int, ...], kind: Any) -> None:
     """An empty tensor above rank 1 whose data is NULL raises ZeroDivisionError."""
-
-    def check_size(original: Any, tensor: Any, shape: tuple[int, ...], kind: Any) -> None:
-        original(tensor, shape, kind)
-        if len(shape) > 1 and not tensor.data:
-            _ = shape[0] // min(shape)
-
-    change(consumer, "check_size", check_size)
+    original(tensor, shape, kind)
+    if len(shape) > 1 and not tensor.data:
+        _ = shape[0] // min(shape)
 
 
 # Strides -----------------------------------------------------------------------------------------
 
 
 def _strides(wrong: Any) -> None:
-    """Replaces the strides: wrong(strides, shape, is_versioned)."""
+    """Replaces the strides: wrong(strides, shape, versioned)."""
 
-    def read_strides(
-        original: Any, tensor: Any, shape: tuple[int, ...], is_versioned: bool
-    ) -> tuple[int, ...]:
-        return tuple(wrong(original(tensor, shape, is_versioned), shape, is_versioned))
+    def read_strides(original: Any, tensor: Any, shape: Any, versioned: bool) -> Any:
+        return tuple(wrong(original(tensor, shape, versioned), shape, versioned))
 
     change(consumer, "read_strides", read_strides)
+
+
+def _as_row_major(where: Any) -> None:
+    """Ignores the strides where a condition holds: where(strides, shape, versioned)."""
+    _strides(lambda strides, *others: row_major(others[0]) if where(strides, *others) else strides)
 
 
 def _null_strides(wrong: Any) -> None:
     """Replaces what is done with strides of NULL: wrong(shape)."""
 
-    def read_strides(
-        original: Any, tensor: Any, shape: tuple[int, ...], is_versioned: bool
-    ) -> tuple[int, ...]:
-        if shape and not tensor.strides:
-            return wrong(shape)  # type: ignore[no-any-return]
-        result: tuple[int, ...] = original(tensor, shape, is_versioned)
-        return result
+    def read_strides(original: Any, tensor: Any, shape: Any, versioned: bool) -> Any:
+        is_null = shape and not tensor.strides
+        return wrong(shape) if is_null else original(tensor, shape, versioned)
 
     change(consumer, "read_strides", read_strides)
 
@@ -571,250 +366,136 @@ def null_strides_read() -> None:
 
 
 @defect("C-08")
-def null_strides_column_major() -> None:
-    """Strides of NULL count as column-major."""
-    _null_strides(lambda shape: row_major(shape[::-1])[::-1])
-
-
-@defect("C-08")
-def null_strides_as_zero() -> None:
-    """Strides of NULL count as 0: every element is the first one."""
-    _null_strides(lambda shape: (0,) * len(shape))
-
-
-@defect("C-08")
 def null_strides_by_the_first_extent() -> None:
     """Strides of NULL are computed from the wrong extents: right for squares and vectors only."""
     _null_strides(lambda shape: row_major((shape[-1], *shape[:-1])))
 
 
 @defect("C-23")
-def null_strides_refused() -> None:
-    """Strides of NULL are refused."""
-
-    def refuse(shape: tuple[int, ...]) -> tuple[int, ...]:
-        raise BufferError("strides is NULL")
-
-    _null_strides(refuse)
-
-
-@defect("C-23")
-def null_strides_of_version_1_0_refused() -> None:
+@instead_of(consumer, "read_strides")
+def null_strides_of_version_1_0_refused(
+    original: Any, tensor: Any, shape: Any, versioned: bool
+) -> Any:
     """Strides of NULL are refused in versioned tensors, also of version 1.0."""
-
-    def read_strides(
-        original: Any, tensor: Any, shape: tuple[int, ...], is_versioned: bool
-    ) -> tuple[int, ...]:
-        if shape and is_versioned and not tensor.strides:
-            raise BufferError("strides is NULL")
-        result: tuple[int, ...] = original(tensor, shape, is_versioned)
-        return result
-
-    change(consumer, "read_strides", read_strides)
-
-
-@defect("C-36", known=True)
-def negative_as_positive() -> None:
-    """Negative strides count forwards."""
-    _strides(lambda strides, shape, is_versioned: map(abs, strides))
+    if shape and versioned and not tensor.strides:
+        raise BufferError("strides is NULL")
+    return original(tensor, shape, versioned)
 
 
 @defect("C-36")
 def negative_as_positive_in_legacy() -> None:
     """Negative strides count forwards in legacy tensors."""
-    _strides(
-        lambda strides, shape, is_versioned: strides if is_versioned else tuple(map(abs, strides))
-    )
-
-
-@defect("C-10", known=True)
-def zero_as_one() -> None:
-    """A stride of 0 counts as 1."""
-    _strides(lambda strides, shape, is_versioned: (s or 1 for s in strides))
+    _strides(lambda strides, shape, versioned: strides if versioned else map(abs, strides))
 
 
 @defect("C-10")
 def zero_as_compact_in_versioned() -> None:
     """Strides of a versioned tensor that has a 0 are replaced by compact ones."""
-    _strides(
-        lambda strides, shape, is_versioned: (
-            row_major(shape) if is_versioned and 0 in strides else strides
-        )
-    )
-
-
-@defect("C-10")
-def strides_ignored() -> None:
-    """Every tensor is read as row-major."""
-    _strides(lambda strides, shape, is_versioned: row_major(shape))
+    _as_row_major(lambda strides, shape, versioned: versioned and 0 in strides)
 
 
 @defect("C-10")
 def strides_ignored_in_legacy() -> None:
     """Every legacy tensor is read as row-major."""
-    _strides(lambda strides, shape, is_versioned: strides if is_versioned else row_major(shape))
-
-
-@defect("C-10")
-def strides_ignored_above_rank_2() -> None:
-    """Tensors above rank 2 are read as row-major."""
-    _strides(lambda strides, shape, is_versioned: strides if len(shape) < 3 else row_major(shape))
+    _as_row_major(lambda strides, shape, versioned: not versioned)
 
 
 @defect("C-10")
 def strides_ignored_at_rank_4() -> None:
     """Tensors of rank 4 are read as row-major."""
-    _strides(lambda strides, shape, is_versioned: strides if len(shape) != 4 else row_major(shape))
-
-
-@defect("C-10")
-def column_major_as_row_major() -> None:
-    """Column-major tensors are read as row-major, and others right."""
-    _strides(
-        lambda strides, shape, is_versioned: (
-            row_major(shape) if strides == row_major(shape[::-1])[::-1] else strides
-        )
-    )
-
-
-@defect("C-10")
-def last_stride_as_one() -> None:
-    """The last stride counts as 1."""
-    _strides(lambda strides, shape, is_versioned: (*strides[:-1], *(1 for _ in strides[-1:])))
-
-
-@defect("C-10")
-def first_stride_computed() -> None:
-    """The stride of the first dimension is computed from those of the others, without padding."""
-    _strides(
-        lambda strides, shape, is_versioned: (
-            (strides[1] * shape[1], *strides[1:])
-            if len(shape) > 1 and min(strides) > 0
-            else strides
-        )
-    )
+    _as_row_major(lambda strides, shape, versioned: len(shape) == 4)
 
 
 @defect("C-10")
 def stride_of_vectors_ignored() -> None:
     """Vectors are read as compact."""
-    _strides(lambda strides, shape, is_versioned: (1,) if len(shape) == 1 else strides)
+    _as_row_major(lambda strides, shape, versioned: len(shape) == 1)
 
 
 @defect("C-10")
-def strides_of_column_major_in_bytes() -> None:
-    """The strides of column-major matrices are read as bytes."""
-    _strides(
-        lambda strides, shape, is_versioned: (
-            tuple(s // 4 for s in strides) if len(shape) == 2 and strides[0] == 1 else strides
-        )
-    )
+def column_major_as_row_major() -> None:
+    """Column-major tensors are read as row-major, and others right."""
+    _as_row_major(lambda strides, shape, versioned: strides == row_major(shape[::-1])[::-1])
+
+
+@defect("C-10")
+def large_tensors_as_compact() -> None:
+    """A tensor of more than 4096 elements is read as row-major."""
+    _as_row_major(lambda strides, shape, versioned: math.prod(shape) > 1 << 12)
+
+
+@defect("C-10")
+def last_stride_as_one() -> None:
+    """The last stride counts as 1."""
+    _strides(lambda strides, shape, versioned: (*strides[:-1], *(1 for _ in strides[-1:])))
+
+
+@defect("C-10")
+@through(_strides)
+def first_stride_computed(strides: Any, shape: Any, versioned: bool) -> Any:
+    """The stride of the first dimension is computed from those of the others, without padding."""
+    is_wrong = len(shape) > 1 and min(strides) > 0
+    return (strides[1] * shape[1], *strides[1:]) if is_wrong else strides
 
 
 # Address -----------------------------------------------------------------------------------------
 
 
 def _address(wrong: Any) -> None:
-    """Replaces the first element's address: wrong(data, offset, kind, tensor, is_versioned)."""
+    """Replaces the first element's address: wrong(data, offset, kind, tensor, versioned)."""
 
-    def first_element(
-        original: Any, tensor: Any, shape: tuple[int, ...], kind: Any, is_versioned: bool
-    ) -> int:
-        return wrong(  # type: ignore[no-any-return]
-            int(tensor.data or 0), int(tensor.byte_offset), kind, tensor, is_versioned
-        )
+    def first_element(original: Any, tensor: Any, shape: Any, kind: Any, versioned: bool) -> Any:
+        return wrong(int(tensor.data or 0), int(tensor.byte_offset), kind, tensor, versioned)
 
     change(consumer, "first_element", first_element)
-
-
-@defect("C-09", known=True)
-def offset_ignored() -> None:
-    """byte_offset is ignored."""
-    _address(lambda data, offset, kind, tensor, is_versioned: data)
 
 
 @defect("C-09")
 def offset_ignored_in_legacy() -> None:
     """byte_offset of legacy tensors is ignored."""
-    _address(
-        lambda data, offset, kind, tensor, is_versioned: data + (offset if is_versioned else 0)
-    )
+    _address(lambda data, offset, kind, tensor, versioned: data + (offset if versioned else 0))
 
 
 @defect("C-09")
 def offset_ignored_in_versioned() -> None:
     """byte_offset of versioned tensors is ignored."""
-    _address(
-        lambda data, offset, kind, tensor, is_versioned: data + (0 if is_versioned else offset)
-    )
+    _address(lambda data, offset, kind, tensor, versioned: data + (0 if versioned else offset))
 
 
 @defect("C-09")
 def offset_ignored_without_strides() -> None:
     """byte_offset is ignored where strides are NULL."""
-    _address(
-        lambda data, offset, kind, tensor, is_versioned: data + (offset if tensor.strides else 0)
-    )
-
-
-@defect("C-09")
-def offset_ignored_of_vectors() -> None:
-    """byte_offset is ignored where there is one dimension."""
-    _address(
-        lambda data, offset, kind, tensor, is_versioned: data + (offset if tensor.ndim != 1 else 0)
-    )
+    _address(lambda data, offset, kind, tensor, versioned: data + (offset if tensor.strides else 0))
 
 
 @defect("C-09", known=True)
 def offset_in_elements() -> None:
     """byte_offset counts elements."""
-    _address(lambda data, offset, kind, tensor, is_versioned: data + offset * kind.size)
-
-
-@defect("C-09")
-def offset_twice() -> None:
-    """byte_offset is added twice."""
-    _address(lambda data, offset, kind, tensor, is_versioned: data + 2 * offset)
+    _address(lambda data, offset, kind, tensor, versioned: data + offset * kind.size)
 
 
 @defect("C-24")
-def offset_refused() -> None:
-    """A byte_offset is refused."""
-    _refuse_offset(lambda offset: offset != 0)
-
-
-@defect("C-24")
-def large_offset_refused() -> None:
+@instead_of(consumer, "first_element")
+def large_offset_refused(original: Any, tensor: Any, *others: Any) -> Any:
     """A byte_offset above 4 is refused."""
-    _refuse_offset(lambda offset: offset > 4)
-
-
-def _refuse_offset(where: Any) -> None:
-    def first_element(
-        original: Any, tensor: Any, shape: tuple[int, ...], kind: Any, is_versioned: bool
-    ) -> int:
-        if where(tensor.byte_offset):
-            raise BufferError(f"a byte_offset of {tensor.byte_offset} is not supported")
-        return original(tensor, shape, kind, is_versioned)  # type: ignore[no-any-return]
-
-    change(consumer, "first_element", first_element)
+    if tensor.byte_offset > 4:
+        raise BufferError(f"a byte_offset of {tensor.byte_offset} is not supported")
+    return original(tensor, *others)
 
 
 @defect("C-15", known=True)
 def rounded_down_to_16() -> None:
     """The address is rounded down to 16 bytes."""
-    _address(lambda data, offset, kind, tensor, is_versioned: (data + offset) // 16 * 16)
+    _address(lambda data, offset, kind, tensor, versioned: (data + offset) // 16 * 16)
 
 
 @defect("C-15")
 def data_rounded_down_to_64() -> None:
     """data is rounded down to 64 bytes before byte_offset is added."""
-    _address(lambda data, offset, kind, tensor, is_versioned: data // 64 * 64 + offset)
+    _address(lambda data, offset, kind, tensor, versioned: data // 64 * 64 + offset)
 
 
 @defect("C-33", known=True)
 def rounded_down_to_the_element() -> None:
     """The address is rounded down to the element's size."""
-    _address(
-        lambda data, offset, kind, tensor, is_versioned: (data + offset) // kind.size * kind.size
-    )
+    _address(lambda data, offset, kind, tensor, versioned: (data + offset) // kind.size * kind.size)

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from enum import Enum
-from typing import Any
+from typing import Any, Callable
 
 from planted import native, producer
 from planted.array import Array
-from planted.planting import change, defect
+from planted.planting import change, defect, instead_of
+from planted.spoiling import request, spoil
 
 # The methods -------------------------------------------------------------------------------------
 
@@ -30,12 +32,6 @@ def device_is_a_number() -> None:
 def device_is_a_list() -> None:
     """__dlpack_device__() returns a list and no tuple."""
     change(Array, "__dlpack_device__", lambda original, self: [1, 0])
-
-
-@defect("P-02")
-def device_pair_of_text() -> None:
-    """__dlpack_device__() returns the name of the device: ("cpu", 0)."""
-    change(Array, "__dlpack_device__", lambda original, self: ("cpu", 0))
 
 
 @defect("P-02")
@@ -60,23 +56,7 @@ def device_index_of_a_socket() -> None:
 def announced_as_pinned() -> None:
     """__dlpack_device__() says pinned memory, and the capsules say CPU."""
     change(Array, "__dlpack_device__", lambda original, self: (3, 0))
-
-    def check_device(original: Any, wanted: Any) -> None:
-        if wanted != (3, 0):
-            original(wanted)
-
-    change(producer, "check_device", check_device)
-
-
-@defect("P-35")
-def signature_of_2022() -> None:
-    """__dlpack__ has the keyword stream alone, as the array API 2022.12 had it."""
-    whole = Array.__dlpack__
-
-    def of_2022(self: Array, *, stream: Any = None) -> Any:
-        return whole(self, stream=stream)
-
-    Array.__dlpack__ = of_2022  # type: ignore[method-assign, assignment]
+    change(producer, "check_device", lambda original, wanted: wanted == (3, 0) or original(wanted))
 
 
 @defect("P-35")
@@ -99,61 +79,43 @@ def positional_stream() -> None:
 
 
 @defect("P-08", known=True)
-def unknown_keywords() -> None:
+@instead_of(Array, "__dlpack__")
+def unknown_keywords(original: Any, self: Array, **words: Any) -> Any:
     """Unknown keywords are ignored."""
     known = ("stream", "max_version", "dl_device", "copy")
-
-    def tolerant(original: Any, self: Array, **words: Any) -> Any:
-        return original(self, **{name: words[name] for name in known if name in words})
-
-    change(Array, "__dlpack__", tolerant)
+    return original(self, **{name: words[name] for name in known if name in words})
 
 
 # What is returned --------------------------------------------------------------------------------
 
 
 @defect("P-03", known=True)
-def bare_call_raises() -> None:
+@instead_of(producer, "wants_versioned")
+def bare_call_raises(original: Any, wanted: Any) -> Any:
     """A call without max_version raises RuntimeError."""
-
-    def wants_versioned(original: Any, wanted: Any) -> bool:
-        if wanted is None:
-            raise RuntimeError("max_version is required")
-        return bool(original(wanted))
-
-    change(producer, "wants_versioned", wants_versioned)
+    if wanted is None:
+        raise RuntimeError("max_version is required")
+    return original(wanted)
 
 
 @defect("P-03")
-def bare_call_returns_an_address() -> None:
+@instead_of(producer, "enclose")
+def bare_call_returns_an_address(original: Any, export: Any) -> Any:
     """A call without max_version returns the address of the struct, and no capsule."""
-    change(
-        producer,
-        "enclose",
-        lambda original, export: original(export) if export.versioned else export.address,
-    )
+    return original(export) if export.versioned else export.address
 
 
 @defect("P-03")
-def bare_call_returns_none_for_views() -> None:
+@instead_of(producer, "enclose")
+def bare_call_returns_none_for_views(original: Any, export: Any) -> Any:
     """The legacy export of a view returns None."""
-    change(
-        producer,
-        "enclose",
-        lambda original, export: (
-            original(export) if export.versioned or export.array.base is None else None
-        ),
-    )
+    return original(export) if export.versioned or export.array.base is None else None
 
 
 @defect("P-34", known=True)
 def versioned_to_bare() -> None:
     """A call without max_version returns a versioned capsule."""
-    change(
-        producer,
-        "wants_versioned",
-        lambda original, wanted: wanted is None or original(wanted),
-    )
+    change(producer, "wants_versioned", lambda original, wanted: wanted is None or original(wanted))
 
 
 @defect("P-34")
@@ -163,15 +125,12 @@ def versioned_to_version_0() -> None:
 
 
 @defect("P-34")
-def version_0_is_an_attribute_error() -> None:
+@instead_of(producer, "wants_versioned")
+def version_0_is_an_attribute_error(original: Any, wanted: Any) -> Any:
     """max_version=(0, 8) raises AttributeError."""
-
-    def wants_versioned(original: Any, wanted: Any) -> bool:
-        if not original(wanted) and wanted is not None:
-            raise AttributeError("there is no function of DLPack 0")
-        return bool(original(wanted))
-
-    change(producer, "wants_versioned", wants_versioned)
+    if not original(wanted) and wanted is not None:
+        raise AttributeError("there is no function of DLPack 0")
+    return original(wanted)
 
 
 @defect("P-04", known=True)
@@ -193,16 +152,11 @@ def versioned_struct_in_a_legacy_name() -> None:
 
 
 def _rename(legacy: bytes = native.LEGACY, versioned: bytes = native.VERSIONED) -> None:
-    _keep_names.extend((legacy, versioned))  # a capsule does not copy its name
-
     def enclose(original: Any, export: producer.Export) -> Any:
-        name = _keep_names[1] if export.versioned else _keep_names[0]
+        name = versioned if export.versioned else legacy  # which this function keeps
         return native.new_capsule(export.address, name, producer.destructor(export))
 
     change(producer, "enclose", enclose)
-
-
-_keep_names: list[bytes] = []
 
 
 @defect("P-05", known=True)
@@ -212,73 +166,49 @@ def legacy_only() -> None:
 
 
 @defect("P-05")
-def versioned_from_the_own_version_on() -> None:
+@instead_of(producer, "wants_versioned")
+def versioned_from_the_own_version_on(original: Any, wanted: Any) -> Any:
     """max_version=(1, 0) returns a legacy capsule, as the library writes version 1.3."""
-    change(
-        producer,
-        "wants_versioned",
-        lambda original, wanted: original(wanted) and tuple(wanted) >= producer.VERSION,
-    )
+    return original(wanted) and tuple(wanted) >= producer.VERSION
 
 
 @defect("P-09", known=True)
-def any_max_version() -> None:
+@instead_of(producer, "wants_versioned")
+def any_max_version(original: Any, wanted: Any) -> Any:
     """max_version is not checked: "1.0" and 1 count as version 1."""
-
-    def wants_versioned(original: Any, wanted: Any) -> bool:
-        try:
-            return bool(original(wanted))
-        except TypeError:
-            return True
-
-    change(producer, "wants_versioned", wants_versioned)
+    try:
+        return original(wanted)
+    except TypeError:
+        return True
 
 
 @defect("P-36")
-def newer_max_version_refused() -> None:
+@instead_of(producer, "wants_versioned")
+def newer_max_version_refused(original: Any, wanted: Any) -> Any:
     """max_version=(2, 0) raises BufferError, although the consumer also understands 1.x."""
-
-    def wants_versioned(original: Any, wanted: Any) -> bool:
-        if wanted is not None and wanted[0] > 1:
-            raise BufferError(f"expected max_version 1.x; got {wanted}")
-        return bool(original(wanted))
-
-    change(producer, "wants_versioned", wants_versioned)
+    if wanted is not None and wanted[0] > 1:
+        raise BufferError(f"expected max_version 1.x; got {wanted}")
+    return original(wanted)
 
 
 @defect("P-36")
-def newer_minor_refused() -> None:
+@instead_of(producer, "wants_versioned")
+def newer_minor_refused(original: Any, wanted: Any) -> Any:
     """max_version=(1, 99) raises ValueError."""
-
-    def wants_versioned(original: Any, wanted: Any) -> bool:
-        if wanted is not None and tuple(wanted) > producer.VERSION:
-            raise ValueError(f"expected max_version up to {producer.VERSION}; got {wanted}")
-        return bool(original(wanted))
-
-    change(producer, "wants_versioned", wants_versioned)
-
-
-@defect("P-06", known=True)
-def major_of_request() -> None:
-    """The header has the requested major version."""
-    _version_of_request(lambda wanted: (wanted[0], 0))
+    if wanted is not None and tuple(wanted) > producer.VERSION:
+        raise ValueError(f"expected max_version up to {producer.VERSION}; got {wanted}")
+    return original(wanted)
 
 
 @defect("P-06")
 def minor_of_request() -> None:
     """The header has the requested minor version, such as 1.99."""
-    _version_of_request(lambda wanted: (1, wanted[1]))
+    words = request()
 
+    def version(original: Any) -> Any:
+        return (1, words["max_version"][1]) if words else original()
 
-def _version_of_request(version: Any) -> None:
-    requests = [(1, 0)]
-
-    def dlpack(original: Any, array: Array, **words: Any) -> Any:
-        requests.append(words["max_version"] or (1, 0))
-        return original(array, **words)
-
-    change(producer, "dlpack", dlpack)
-    change(producer, "version", lambda original: version(requests[-1]))
+    change(producer, "version", version)
 
 
 @defect("P-06")
@@ -297,13 +227,10 @@ def minor_is_a_date() -> None:
 
 
 @defect("P-25", known=True)
-def copy_by_truth() -> None:
+@instead_of(producer, "dlpack")
+def copy_by_truth(original: Any, array: Array, *, copy: Any = None, **words: Any) -> Any:
     """copy="yes" counts as True."""
-
-    def dlpack(original: Any, array: Array, *, copy: Any = None, **words: Any) -> Any:
-        return original(array, copy=None if copy is None else bool(copy), **words)
-
-    change(producer, "dlpack", dlpack)
+    return original(array, copy=None if copy is None else bool(copy), **words)
 
 
 @defect("P-48")
@@ -340,15 +267,12 @@ def _refuse_explicit_none(keyword: str, error: type[Exception] = TypeError) -> N
 
 
 @defect("P-48", "P-44", "P-23")
-def copy_none_copies() -> None:
+@instead_of(Array, "__dlpack__")
+def copy_none_copies(original: Any, self: Array, **words: Any) -> Any:
     """copy=None, given explicitly, copies; leaving it out does not."""
-
-    def method(original: Any, self: Array, **words: Any) -> Any:
-        if "copy" in words and words["copy"] is None:
-            words["copy"] = True
-        return original(self, **words)
-
-    change(Array, "__dlpack__", method)
+    if "copy" in words and words["copy"] is None:
+        words["copy"] = True
+    return original(self, **words)
 
 
 @defect("P-26", known=True)
@@ -360,137 +284,90 @@ def device_ignored() -> None:
 @defect("P-26")
 def device_relabelled() -> None:
     """A request for CUDA returns memory of the CPU that is marked as memory of CUDA."""
-    requests = [producer.CPU]
+    words = request()
 
-    def check_device(original: Any, wanted: Any) -> None:
-        requests.append(wanted or producer.CPU)
+    def mark(export: producer.Export, tensor: Any) -> None:
+        tensor.device.type = int((words.get("dl_device") or producer.CPU)[0])
 
-    def fill(original: Any, export: producer.Export) -> None:
-        original(export)
-        export.managed.tensor.device.type = int(requests[-1][0])
-
-    change(producer, "check_device", check_device)
-    change(producer, "fill", fill)
+    change(producer, "check_device", lambda original, wanted: None)
+    spoil(mark)
 
 
 @defect("P-26")
-def other_device_raises_value_error() -> None:
+@instead_of(producer, "check_device")
+def other_device_raises_value_error(original: Any, wanted: Any) -> None:
     """dl_device of a GPU raises ValueError and not BufferError."""
-    _refuse_devices_with(ValueError)
-
-
-@defect("P-26")
-def other_device_raises_runtime_error() -> None:
-    """dl_device of a GPU raises RuntimeError and not BufferError."""
-    _refuse_devices_with(RuntimeError)
-
-
-def _refuse_devices_with(error: type[Exception]) -> None:
-    def check_device(original: Any, wanted: Any) -> None:
-        try:
-            original(wanted)
-        except BufferError as refusal:
-            raise error(*refusal.args) from None
-
-    change(producer, "check_device", check_device)
+    try:
+        original(wanted)
+    except BufferError as refusal:
+        raise ValueError(*refusal.args) from None
 
 
 @defect("P-45")
-def enum_devices_refused() -> None:
+@instead_of(producer, "check_device")
+def enum_devices_refused(original: Any, wanted: Any) -> None:
     """dl_device=(IntEnum member, 0) raises BufferError, as the types are compared."""
-
-    def check_device(original: Any, wanted: Any) -> None:
-        if wanted is not None and isinstance(wanted[0], Enum):
-            raise BufferError(f"unknown device {wanted}")
-        original(wanted)
-
-    change(producer, "check_device", check_device)
+    if wanted is not None and isinstance(wanted[0], Enum):
+        raise BufferError(f"unknown device {wanted}")
+    original(wanted)
 
 
 @defect("P-45")
-def enum_devices_raise_type_error() -> None:
+@instead_of(producer, "check_device")
+def enum_devices_raise_type_error(original: Any, wanted: Any) -> None:
     """dl_device=(IntEnum member, 0) raises TypeError, as only int itself is accepted."""
-
-    def check_device(original: Any, wanted: Any) -> None:
-        if wanted is not None and {type(each) for each in wanted} != {int}:
-            raise TypeError(f"expected integers; got {wanted}")
-        original(wanted)
-
-    change(producer, "check_device", check_device)
+    if wanted is not None and {type(each) for each in wanted} != {int}:
+        raise TypeError(f"expected integers; got {wanted}")
+    original(wanted)
 
 
 @defect("P-27")
-def own_device_refused() -> None:
+@instead_of(producer, "check_device")
+def own_device_refused(original: Any, wanted: Any) -> None:
     """Every dl_device raises BufferError, also the pair of __dlpack_device__()."""
-
-    def check_device(original: Any, wanted: Any) -> None:
-        if wanted is not None:
-            raise BufferError("dl_device is not supported")
-
-    change(producer, "check_device", check_device)
+    if wanted is not None:
+        raise BufferError("dl_device is not supported")
 
 
 @defect("P-51")
-def device_of_any_form() -> None:
+@instead_of(producer, "check_device")
+def device_of_any_form(original: Any, wanted: Any) -> None:
     """dl_device="cpu" and dl_device=1 are accepted."""
-
-    def check_device(original: Any, wanted: Any) -> None:
-        if isinstance(wanted, tuple) and len(wanted) == 2:
-            original(wanted)
-
-    change(producer, "check_device", check_device)
+    if isinstance(wanted, tuple) and len(wanted) == 2:
+        original(wanted)
 
 
 # Refusals and threads ----------------------------------------------------------------------------
 
 
 @defect("P-30", known=True)
-def type_error_for_content() -> None:
+@instead_of(producer, "check_content")
+def type_error_for_content(original: Any, array: Array, versioned: bool, copied: bool) -> None:
     """An export that DLPack cannot describe raises TypeError and not BufferError."""
-
-    def check_content(original: Any, array: Array, versioned: bool, copied: bool) -> None:
-        try:
-            original(array, versioned, copied)
-        except BufferError as refusal:
-            raise TypeError(*refusal.args) from None
-
-    change(producer, "check_content", check_content)
+    try:
+        original(array, versioned, copied)
+    except BufferError as refusal:
+        raise TypeError(*refusal.args) from None
 
 
 @defect("P-30")
-def key_error_for_an_element_type() -> None:
+@instead_of(producer, "check_content")
+def key_error_for_an_element_type(
+    original: Any, array: Array, versioned: bool, copied: bool
+) -> None:
     """The export of an element type that DLPack does not have raises KeyError."""
-
-    def check_content(original: Any, array: Array, versioned: bool, copied: bool) -> None:
-        if array.kind.code is None:
-            raise KeyError(array.dtype)
-        original(array, versioned, copied)
-
-    change(producer, "check_content", check_content)
+    if array.kind.code is None:
+        raise KeyError(array.dtype)
+    original(array, versioned, copied)
 
 
 @defect("P-43")
-def copy_raises_not_implemented() -> None:
-    """copy=True raises NotImplementedError and not BufferError."""
-
-    def check_copy(original: Any, copy: Any) -> None:
-        original(copy)
-        if copy:
-            raise NotImplementedError("copies are not supported")
-
-    change(producer, "check_copy", check_copy)
-
-
-@defect("P-43")
-def copy_to_the_cpu_raises_value_error() -> None:
+@instead_of(producer, "dlpack")
+def copy_to_the_cpu_raises_value_error(original: Any, array: Array, **words: Any) -> Any:
     """copy=True together with dl_device raises ValueError."""
-
-    def dlpack(original: Any, array: Array, **words: Any) -> Any:
-        if words["copy"] and words["dl_device"] is not None:
-            raise ValueError("copy and dl_device exclude each other")
-        return original(array, **words)
-
-    change(producer, "dlpack", dlpack)
+    if words["copy"] and words["dl_device"] is not None:
+        raise ValueError("copy and dl_device exclude each other")
+    return original(array, **words)
 
 
 @defect("P-31")
@@ -507,49 +384,43 @@ def state_of_the_first_thread() -> None:
     change(producer, "dlpack", dlpack)
 
 
-@defect("P-32", known=True)
-def one_capsule() -> None:
-    """Every export of an array returns the same capsule."""
+def _one_capsule(is_shared: Callable[[], bool]) -> None:
+    """Returns the last capsule again for the same request, where a condition holds."""
     last: dict[Any, Any] = {}
 
     def dlpack(original: Any, array: Array, **words: Any) -> Any:
+        nonlocal last
         key = (id(array), tuple(map(repr, words.items())))
+        if not is_shared():
+            return original(array, **words)
         if key not in last:
-            last.clear()
-            last[key] = original(array, **words)
+            last = {key: original(array, **words)}
         return last[key]
 
     change(producer, "dlpack", dlpack)
 
 
+@defect("P-32", known=True)
+def one_capsule() -> None:
+    """Every export of an array returns the same capsule."""
+    _one_capsule(lambda: True)
+
+
 @defect("P-32")
 def one_capsule_for_other_threads() -> None:
     """A capsule is kept for the other threads: all but the main one get the same."""
-    kept: dict[Any, Any] = {}
-
-    def dlpack(original: Any, array: Array, **words: Any) -> Any:
-        if threading.current_thread() is threading.main_thread():
-            return original(array, **words)
-        key = (id(array), tuple(map(repr, words.items())))
-        if key not in kept:
-            kept[key] = original(array, **words)
-        return kept[key]
-
-    change(producer, "dlpack", dlpack)
+    _one_capsule(lambda: threading.current_thread() is not threading.main_thread())
 
 
 @defect("P-03", "P-32", "P-26")
-def exported_once() -> None:
+@instead_of(producer, "dlpack")
+def exported_once(original: Any, array: Array, **words: Any) -> Any:
     """The second export of an array raises RuntimeError."""
-
-    def dlpack(original: Any, array: Array, **words: Any) -> Any:
-        if getattr(array, "is_exported", False):
-            raise RuntimeError("the array was already exported")
-        result = original(array, **words)
-        array.is_exported = True  # type: ignore[attr-defined]
-        return result
-
-    change(producer, "dlpack", dlpack)
+    if getattr(array, "is_exported", False):
+        raise RuntimeError("the array was already exported")
+    result = original(array, **words)
+    array.is_exported = True  # type: ignore[attr-defined]
+    return result
 
 
 @defect("P-32", "X-01", "X-03", "X-07", "X-08")
@@ -572,3 +443,31 @@ def one_struct_for_two_capsules() -> None:
     delete = native.Deleter(free)
     change(producer, "build", build)
     change(producer, "deleter", lambda original, export: native.address_of(delete))
+
+
+@defect("P-32")
+def arrays_share_a_variable() -> None:
+    """An export keeps its array in a global variable, which another thread may replace."""
+    current: list[Array] = []
+
+    def build(original: Any, array: Array, versioned: bool, copied: bool) -> Any:
+        current[:] = [array]
+        time.sleep(1e-5)
+        return original(current[0], versioned, copied)
+
+    change(producer, "build", build)
+
+
+@defect("P-32")
+def shapes_share_a_variable() -> None:
+    """An export keeps the shape in a global variable, which another thread may replace."""
+    current: list[tuple[int, ...]] = []
+
+    def fill(original: Any, export: producer.Export) -> None:
+        current[:] = [export.array.shape]
+        time.sleep(1e-5)
+        original(export)
+        if len(current[0]) == export.array.ndim:
+            producer.write(export.managed.tensor.shape, current[0])
+
+    change(producer, "fill", fill)

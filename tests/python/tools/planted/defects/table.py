@@ -6,34 +6,26 @@ from __future__ import annotations
 import ctypes as C
 from typing import Any
 
-from planted import exchange, native, producer
-from planted.array import Array, row_major
-from planted.planting import change, defect
+from planted import exchange, native
+from planted.array import Array
+from planted.planting import change, defect, instead_of, through
 from planted.producer import Export
+
+_OTHER_NAME = b"dlpack_c_exchange_api"  # a capsule does not copy its name
 
 
 @defect("S-03")
 def table_of_another_name() -> None:
     """The capsule of the exchange table is named dlpack_c_exchange_api."""
-    _names.append(b"dlpack_c_exchange_api")
     Array.__dlpack_c_exchange_api__ = native.new_capsule(  # type: ignore[attr-defined]
-        C.addressof(exchange.TABLE), _names[-1], None
+        C.addressof(exchange.TABLE), _OTHER_NAME, None
     )
-
-
-_names: list[bytes] = []  # a capsule does not copy its name
 
 
 @defect("S-03")
 def table_without_an_export() -> None:
     """The function that exports is NULL in the exchange table."""
     exchange.TABLE.managed_tensor_from_py_object_no_sync = None
-
-
-@defect("S-03")
-def table_without_a_stream() -> None:
-    """The function of the current stream is NULL in the exchange table, as the CPU has none."""
-    exchange.TABLE.current_work_stream = None
 
 
 @defect("S-03")
@@ -53,63 +45,35 @@ def _give(spoil: Any) -> None:
 
 
 @defect("S-17")
-def table_exports_the_base() -> None:
+@through(_give)
+def table_exports_the_base(array: Array, tensor: Any) -> None:
     """The exchange table exports a view with the address of its base."""
-
-    def spoil(array: Array, tensor: Any) -> None:
-        if array.base is not None:
-            tensor.data = array.base.data
-
-    _give(spoil)
+    if array.base is not None:
+        tensor.data = array.base.data
 
 
 @defect("S-17")
-def table_exports_as_compact() -> None:
-    """The exchange table exports a view with the strides of a compact array."""
-    _give(lambda array, tensor: producer.write(tensor.strides, row_major(array.shape)))
-
-
-@defect("S-17")
-def table_exports_float32() -> None:
+@through(_give)
+def table_exports_float32(array: Array, tensor: Any) -> None:
     """The exchange table exports every element type as float32."""
-
-    def spoil(array: Array, tensor: Any) -> None:
-        tensor.dtype.code, tensor.dtype.bits = 2, 32
-
-    _give(spoil)
+    tensor.dtype.code, tensor.dtype.bits = 2, 32
 
 
 @defect("S-18")
-def table_imports_major_2() -> None:
+@instead_of(exchange, "take")
+def table_imports_major_2(original: Any, address: int) -> Any:
     """The exchange table imports a managed tensor of major version 2."""
-
-    def take(original: Any, address: int) -> Array:
-        native.STRUCTS[native.VERSIONED].from_address(address).version.major = 1
-        result: Array = original(address)
-        return result
-
-    change(exchange, "take", take)
-
-
-def _take(shift: Any) -> None:
-    def take(original: Any, address: int) -> Array:
-        array: Array = original(address)
-        array.data += shift(native.STRUCTS[native.VERSIONED].from_address(address).tensor)
-        return array
-
-    change(exchange, "take", take)
+    native.STRUCTS[native.VERSIONED].from_address(address).version.major = 1
+    return original(address)
 
 
 @defect("S-19")
-def table_ignores_the_offset() -> None:
+@instead_of(exchange, "take")
+def table_ignores_the_offset(original: Any, address: int) -> Any:
     """The exchange table's import ignores byte_offset."""
-    _take(lambda tensor: -tensor.byte_offset)
-
-
-@defect("S-19")
-def table_adds_the_offset_twice() -> None:
-    """The exchange table's import adds byte_offset twice."""
-    _take(lambda tensor: tensor.byte_offset)
+    array = original(address)
+    array.data -= native.STRUCTS[native.VERSIONED].from_address(address).tensor.byte_offset
+    return array
 
 
 @defect("S-20")

@@ -15,7 +15,7 @@ from typing import Any
 from planted import consumer, library, native
 from planted.array import Array, row_major
 from planted.native import STRUCTS, Memory, Waiting
-from planted.planting import change, variant
+from planted.planting import change, instead_of, through, variant
 
 # Requests -----------------------------------------------------------------------------
 
@@ -24,84 +24,68 @@ from planted.planting import change, variant
     "array API 2025.12, __dlpack__: This keyword may not be used by consumers until a later time "
     "after introduction"
 )
-def asks_for_no_version() -> None:
+@instead_of(consumer, "keywords")
+def asks_for_no_version(original: Any, device: Any, copy: Any) -> Any:
     """max_version is never passed."""
-
-    def keywords(original: Any, device: Any, copy: Any) -> dict[str, Any]:
-        words: dict[str, Any] = original(device, copy)
-        del words["max_version"]
-        return words
-
-    change(consumer, "keywords", keywords)
+    words = original(device, copy)
+    del words["max_version"]
+    return words
 
 
 @variant(
     "array API 2025.12, __dlpack__: This logic is also applicable to handling of the new dl_device "
     "and copy keywords."
 )
-def drops_one_keyword_after_the_other() -> None:
+@instead_of(consumer, "request")
+def drops_one_keyword_after_the_other(original: Any, x: Any, words: dict[str, Any]) -> Any:
     """After TypeError, the call is repeated without copy and dl_device, and then without all."""
-
-    def request(original: Any, x: Any, words: dict[str, Any]) -> Any:
-        try:
-            return consumer.call(x, words), True
-        except TypeError:
-            pass
-        try:
-            return consumer.call(x, {"max_version": words["max_version"]}), False
-        except TypeError:
-            return consumer.call(x, {}), False
-
-    change(consumer, "request", request)
+    try:
+        return consumer.call(x, words), True
+    except TypeError:
+        pass
+    try:
+        return consumer.call(x, {"max_version": words["max_version"]}), False
+    except TypeError:
+        return consumer.call(x, {}), False
 
 
 @variant(
     "array API 2025.12, from_dlpack, copy: If False, the function must never copy, and raise "
     "BufferError in case a copy is deemed necessary"
 )
-def copy_false_refused() -> None:
+@instead_of(consumer, "from_dlpack")
+def copy_false_refused(original: Any, x: Any, /, **keywords: Any) -> Any:
     """copy=False raises BufferError, as the library always owns its memory and copies."""
-
-    def from_dlpack(original: Any, x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
-        if copy is False:
-            raise BufferError("the library always copies")
-        array: Array = original(x, device=device, copy=copy)
-        return array.copy()
-
-    change(consumer, "from_dlpack", from_dlpack)
+    if keywords["copy"] is False:
+        raise BufferError("the library always copies")
+    return original(x, **keywords).copy()
 
 
 @variant(
     "array API 2025.12, from_dlpack, returns: The returned array may be either a copy or a view.",
     "C-37",
 )
-def copies_unless_told_not_to() -> None:
+@instead_of(consumer, "from_dlpack")
+def copies_unless_told_not_to(original: Any, x: Any, /, **keywords: Any) -> Any:
     """copy=None copies, and copy=False shares the memory."""
-
-    def from_dlpack(original: Any, x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
-        array: Array = original(x, device=device, copy=copy)
-        return array if copy is False else array.copy()
-
-    change(consumer, "from_dlpack", from_dlpack)
+    array = original(x, **keywords)
+    return array if keywords["copy"] is False else array.copy()
 
 
 @variant(
     "DLPack Python specification: methods on the array object, which will be called from within "
     "from_dlpack, to query what device the array is on"
 )
-def asks_for_the_device_first() -> None:
+@instead_of(consumer, "call")
+def asks_for_the_device_first(original: Any, x: Any, words: dict[str, Any]) -> Any:
     """__dlpack_device__() is called first, and the methods are looked up on the type."""
-
-    def call(original: Any, x: Any, words: dict[str, Any]) -> Any:
-        if not hasattr(x, "__dlpack__"):
-            return original(x, words)
-        device_type = type(x).__dlpack_device__(x)[0]
-        number = device_type.value if isinstance(device_type, Enum) else device_type
-        if number != 1 and "dl_device" not in words:
-            raise BufferError(f"expected an array of the CPU; got device type {number}")
-        return type(x).__dlpack__(x, **words)
-
-    change(consumer, "call", call)
+    if not hasattr(x, "__dlpack__"):
+        return original(x, words)
+    device_type = type(x).__dlpack_device__(x)[0]
+    number = device_type.value if isinstance(device_type, Enum) else device_type
+    if number != 1 and "dl_device" not in words:
+        raise BufferError(f"expected an array of the CPU; got device type {number}")
+    return type(x).__dlpack__(x, **words)
 
 
 _LEFT_TO_THE_CAPSULE = (
@@ -111,71 +95,53 @@ _LEFT_TO_THE_CAPSULE = (
 
 
 @variant(_LEFT_TO_THE_CAPSULE)
-def asks_twice_and_uses_the_second() -> None:
+@instead_of(consumer, "call")
+def asks_twice_and_uses_the_second(original: Any, x: Any, words: dict[str, Any]) -> Any:
     """Every import requests two capsules, and drops the first one without consuming it."""
-
-    def call(original: Any, x: Any, words: dict[str, Any]) -> Any:
-        original(x, words)
-        return original(x, words)
-
-    change(consumer, "call", call)
+    original(x, words)
+    return original(x, words)
 
 
 @variant(_LEFT_TO_THE_CAPSULE)
-def asks_twice_and_uses_the_first() -> None:
+@instead_of(consumer, "call")
+def asks_twice_and_uses_the_first(original: Any, x: Any, words: dict[str, Any]) -> Any:
     """Every import requests two capsules, and drops the second one without consuming it."""
-
-    def call(original: Any, x: Any, words: dict[str, Any]) -> Any:
-        capsule = original(x, words)
-        original(x, words)
-        return capsule
-
-    change(consumer, "call", call)
+    capsule = original(x, words)
+    original(x, words)
+    return capsule
 
 
 @variant(
     "array API 2025.12, __dlpack__, stream: On CPU and other device types without streams, only "
     "None is accepted."
 )
-def passes_stream_none() -> None:
+@instead_of(consumer, "keywords")
+def passes_stream_none(original: Any, device: Any, copy: Any) -> Any:
     """stream=None is passed explicitly."""
-    change(
-        consumer,
-        "keywords",
-        lambda original, device, copy: {"stream": None, **original(device, copy)},
-    )
+    return {"stream": None, **original(device, copy)}
+
+
+class NoArray(AttributeError, TypeError):
+    pass
 
 
 @variant(
     "array API 2025.12, from_dlpack, raises AttributeError: If the __dlpack__ and "
     "__dlpack_device__ methods are not present on the input array."
 )
-def missing_method_is_a_type_error() -> None:
+@instead_of(consumer, "from_dlpack")
+def missing_method_is_a_type_error(original: Any, x: Any, /, **keywords: Any) -> Any:
     """An object without __dlpack__ raises an error that is AttributeError and TypeError."""
-
-    class NoArray(AttributeError, TypeError):
-        pass
-
-    def from_dlpack(original: Any, x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
-        if not hasattr(x, "__dlpack__"):
-            raise NoArray(f"{type(x).__name__} has no __dlpack__")
-        result: Array = original(x, device=device, copy=copy)
-        return result
-
-    change(consumer, "from_dlpack", from_dlpack)
+    if not hasattr(x, "__dlpack__"):
+        raise NoArray(f"{type(x).__name__} has no __dlpack__")
+    return original(x, **keywords)
 
 
 @variant("No sentence forbids it: from_dlpack may accept more than objects with __dlpack__")
-def raw_capsules_accepted() -> None:
+@instead_of(consumer, "from_dlpack")
+def raw_capsules_accepted(original: Any, x: Any, /, **keywords: Any) -> Any:
     """from_dlpack also accepts a capsule."""
-
-    def from_dlpack(original: Any, x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
-        if isinstance(x, native.capsule_type):
-            return consumer.take(x)
-        result: Array = original(x, device=device, copy=copy)
-        return result
-
-    change(consumer, "from_dlpack", from_dlpack)
+    return consumer.take(x) if isinstance(x, native.capsule_type) else original(x, **keywords)
 
 
 # Capsules -----------------------------------------------------------------------------
@@ -185,82 +151,63 @@ def raw_capsules_accepted() -> None:
     "DLPack Python specification: renaming the capsule to used_dltensor to ensure that "
     "PyCapsule_Destructor will not get called"
 )
-def destructor_cleared() -> None:
+@instead_of(consumer, "take")
+def destructor_cleared(original: Any, capsule: Any) -> Any:
     """The destructor of a consumed capsule is removed."""
-    set_destructor = C.PYFUNCTYPE(C.c_int, C.py_object, C.c_void_p)(
-        ("PyCapsule_SetDestructor", C.pythonapi)
-    )
-
-    def take(original: Any, capsule: Any) -> Array:
-        result: Array = original(capsule)
-        set_destructor(capsule, None)
-        return result
-
-    change(consumer, "take", take)
+    result = original(capsule)
+    C.pythonapi.PyCapsule_SetDestructor(C.py_object(capsule), None)
+    return result
 
 
 @variant(_LEFT_TO_THE_CAPSULE)
-def refused_capsules_stay_fresh() -> None:
+@instead_of(consumer, "take")
+def refused_capsules_stay_fresh(original: Any, capsule: Any) -> Any:
     """A tensor is checked before its capsule is renamed; the capsule frees a refused one."""
-
-    def take(original: Any, capsule: Any) -> Array:
-        name = consumer.struct_name(capsule)
-        address: int = native.capsule_pointer(capsule, name)
-        managed = STRUCTS[name].from_address(address)
-        array = consumer.read(managed, name, Memory(0, 0))
-        if not consumer.use(capsule, name):
-            raise BufferError("the capsule was consumed by another thread")
-        array.memory = consumer.own(managed, address)
-        return array
-
-    change(consumer, "take", take)
+    name = consumer.struct_name(capsule)
+    address: int = native.capsule_pointer(capsule, name)
+    managed = STRUCTS[name].from_address(address)
+    array = consumer.read(managed, name, Memory(0, 0))
+    if not consumer.use(capsule, name):
+        raise BufferError("the capsule was consumed by another thread")
+    array.memory = consumer.own(managed, address)
+    return array
 
 
 @variant(
     "DLPack Python specification: the deleter of the DLManagedTensor will be called by the "
     "destructor of the consumer library object created to own the DLManagedTensor"
 )
-def capsule_kept_with_the_result() -> None:
+@instead_of(consumer, "take")
+def capsule_kept_with_the_result(original: Any, capsule: Any) -> Any:
     """The consumed capsule lives as long as the result."""
+    result: Array = original(capsule)
+    result.memory.capsule = capsule  # type: ignore[attr-defined]
+    return result
 
-    def take(original: Any, capsule: Any) -> Array:
-        result: Array = original(capsule)
-        result.memory.capsule = capsule  # type: ignore[attr-defined]
-        return result
 
-    change(consumer, "take", take)
+class Deferred(Memory):
+    def release(self) -> None:
+        if self._block:
+            thread = threading.Thread(target=Memory.release, args=(self,))
+            thread.start()
+            thread.join()
 
 
 @variant(
     "dlpack.h, DLManagedTensor: When the borrowing framework doesn't need the tensor, it should "
     "call the deleter"
 )
-def deleter_on_another_thread() -> None:
+@instead_of(consumer, "own")
+def deleter_on_another_thread(original: Any, managed: Any, address: int) -> Any:
     """The deleter is called by another thread, which the last owner waits for."""
-
-    class Deferred(Memory):
-        def release(self) -> None:
-            if not self._block:
-                return
-            thread = threading.Thread(target=Memory.release, args=(self,))
-            thread.start()
-            thread.join()
-
-    change(
-        consumer,
-        "own",
-        lambda original, managed, address: Deferred(address, managed.deleter or 0),
-    )
+    return Deferred(address, managed.deleter or 0)
 
 
 @variant("No sentence forbids it: none says how soon the consumer must call the deleter")
-def dropped_tensors_wait() -> None:
+@instead_of(consumer, "own")
+def dropped_tensors_wait(original: Any, managed: Any, address: Any) -> Any:
     """The last 8 tensors that were dropped wait for their deleter."""
-    change(
-        consumer,
-        "own",
-        lambda original, managed, address: Waiting(address, managed.deleter or 0),
-    )
+    return Waiting(address, managed.deleter or 0)
 
 
 # Tensors ------------------------------------------------------------------------------
@@ -290,8 +237,8 @@ _REFUSED = (
 def _refuse(where: Any) -> None:
     """Raises BufferError where a condition on the imported array holds."""
 
-    def read(original: Any, managed: Any, name: bytes, memory: Memory) -> Array:
-        array: Array = original(managed, name, memory)
+    def read(original: Any, managed: Any, name: bytes, memory: Memory) -> Any:
+        array = original(managed, name, memory)
         if where(array):
             array.memory = Memory(0, 0)
             raise BufferError("the library does not support this tensor")
@@ -307,27 +254,18 @@ def negative_strides_refused() -> None:
 
 
 @variant(_REFUSED)
-def zero_strides_refused() -> None:
+@through(_refuse)
+def zero_strides_refused(array: Array) -> bool:
     """A stride of 0 raises BufferError."""
-    _refuse(
-        lambda array: (
-            array.size > 0 and any(e > 1 and s == 0 for e, s in zip(array.shape, array.strides))
-        )
-    )
+    return array.size > 0 and any(e > 1 and s == 0 for e, s in zip(array.shape, array.strides))
 
 
 @variant(_REFUSED)
-def only_compact_tensors() -> None:
+@through(_refuse)
+def only_compact_tensors(array: Array) -> bool:
     """Tensors that are not row-major raise BufferError."""
-    _refuse(
-        lambda array: (
-            array.size > 0
-            and any(
-                e > 1 and s != c
-                for e, s, c in zip(array.shape, array.strides, row_major(array.shape))
-            )
-        )
-    )
+    layout = zip(array.shape, array.strides, row_major(array.shape))
+    return array.size > 0 and any(e > 1 and s != c for e, s, c in layout)
 
 
 @variant(_REFUSED, "C-24")
@@ -377,45 +315,28 @@ def eight_dimensions_at_most() -> None:
     "TypeError.",
     "C-34",
 )
-def device_is_a_type_error() -> None:
+@instead_of(consumer, "check_device")
+def device_is_a_type_error(original: Any, tensor: Any, is_versioned: bool) -> None:
     """An unsupported device raises TypeError."""
-
-    def check_device(original: Any, tensor: Any, is_versioned: bool) -> None:
-        if tensor.device.type != 1:
-            raise TypeError(f"unsupported device type {tensor.device.type}")
-
-    change(consumer, "check_device", check_device)
+    if tensor.device.type != 1:
+        raise TypeError(f"unsupported device type {tensor.device.type}")
 
 
 @variant("dlpack.h, kDLCUDAHost: Pinned CUDA CPU memory by cudaMallocHost")
-def pinned_memory_is_read() -> None:
+@instead_of(consumer, "check_device")
+def pinned_memory_is_read(original: Any, tensor: Any, is_versioned: bool) -> None:
     """Pinned memory is read as memory of the host."""
-
-    def check_device(original: Any, tensor: Any, is_versioned: bool) -> None:
-        if tensor.device.type not in (3, 11):
-            original(tensor, is_versioned)
-
-    change(consumer, "check_device", check_device)
+    if tensor.device.type not in (3, 11):
+        original(tensor, is_versioned)
 
 
 class Sealed:
     """Numbers, a shape and a dtype; neither an address nor views, and nothing can be written."""
 
-    __slots__ = ("_array",)
+    __slots__ = ("dtype", "shape", "tolist")
 
     def __init__(self, array: Array) -> None:
-        self._array = array
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._array.shape
-
-    @property
-    def dtype(self) -> str:
-        return self._array.dtype
-
-    def tolist(self) -> Any:
-        return self._array.tolist()
+        self.shape, self.dtype, self.tolist = array.shape, array.dtype, array.tolist
 
 
 @variant("array API 2025.12, from_dlpack, returns: an array containing the data in x.")
@@ -425,26 +346,24 @@ def results_without_an_address() -> None:
 
 
 @variant("array API 2025.12, from_dlpack, returns: an array containing the data in x.")
-def result_is_a_memoryview() -> None:
+@instead_of(library, "from_dlpack")
+def result_is_a_memoryview(
+    original: Any, x: Any, /, *, device: Any = None, copy: Any = None
+) -> Any:
     """from_dlpack returns a memoryview, and refuses what memoryview cannot describe."""
-    whole = library.from_dlpack
-
-    def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
-        array = whole(x, device=device, copy=copy)
-        form = array.kind.form
-        if form not in tuple("?bBhHiIqQfd") or array.dtype == "bfloat16":
-            raise BufferError(f"memoryview has no {array.dtype}")
-        if not array.size:
-            raise BufferError("memoryview has no extents of 0")
-        if array.strides != row_major(array.shape):
-            if copy is False:
-                raise BufferError("memoryview has no such strides")
-            array = array.copy()
-        buffer: Any = (C.c_char * array.nbytes).from_address(array.data)
-        buffer.array = array
-        view: Any = memoryview(buffer).cast("B")
-        if array.readonly:
-            view = view.toreadonly()
-        return view.cast(form, array.shape)
-
-    library.from_dlpack = from_dlpack
+    array = original(x, device=device, copy=copy)
+    form = array.kind.form
+    if form not in tuple("?bBhHiIqQfd") or array.dtype == "bfloat16":
+        raise BufferError(f"memoryview has no {array.dtype}")
+    if not array.size:
+        raise BufferError("memoryview has no extents of 0")
+    if array.strides != row_major(array.shape):
+        if copy is False:
+            raise BufferError("memoryview has no such strides")
+        array = array.copy()
+    buffer: Any = (C.c_char * array.nbytes).from_address(array.data)
+    buffer.array = array
+    view: Any = memoryview(buffer).cast("B")
+    if array.readonly:
+        view = view.toreadonly()
+    return view.cast(form, array.shape)

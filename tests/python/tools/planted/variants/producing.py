@@ -7,17 +7,17 @@ Where no sentence does, the row says that none forbids it.
 from __future__ import annotations
 
 import ctypes as C
-import os
-import signal
 from enum import Enum, IntEnum
 from typing import Any
 
 from planted import array as arrays
 from planted import consumer, elements, exchange, library, native, producer
 from planted.array import Array, row_major
+from planted.defects.endings import crashes
 from planted.native import STRUCTS, Memory, address_of, malloc
-from planted.planting import change, variant
+from planted.planting import change, instead_of, through, variant
 from planted.producer import Export
+from planted.spoiling import has_rank, is_filled, is_legacy, restride, spoil
 
 # Requests -----------------------------------------------------------------------------
 
@@ -26,31 +26,25 @@ from planted.producer import Export
     "array API 2025.12, __dlpack__: from March 2025 onwards (but ideally as late as possible), "
     "it's okay to raise BufferError here",
 )
-def bare_call_refused() -> None:
+@instead_of(producer, "wants_versioned")
+def bare_call_refused(original: Any, wanted: Any) -> Any:
     """A call without max_version raises BufferError."""
-
-    def wants_versioned(original: Any, wanted: Any) -> bool:
-        if wanted is None:
-            raise BufferError("expected max_version (1, 0) or newer")
-        return bool(original(wanted))
-
-    change(producer, "wants_versioned", wants_versioned)
+    if wanted is None:
+        raise BufferError("expected max_version (1, 0) or newer")
+    return original(wanted)
 
 
 @variant(
     "array API 2025.12, __dlpack__: the producer should raise a BufferError here to tell users "
     "that the consumer's max_version is too old"
 )
-def version_0_refused() -> None:
+@instead_of(producer, "wants_versioned")
+def version_0_refused(original: Any, wanted: Any) -> Any:
     """max_version=(0, 8) raises BufferError."""
-
-    def wants_versioned(original: Any, wanted: Any) -> bool:
-        result = bool(original(wanted))
-        if wanted is not None and wanted[0] == 0:
-            raise BufferError(f"max_version {wanted} is too old")
-        return result
-
-    change(producer, "wants_versioned", wants_versioned)
+    is_versioned = original(wanted)
+    if wanted is not None and not is_versioned:
+        raise BufferError(f"max_version {wanted} is too old")
+    return is_versioned
 
 
 @variant(
@@ -63,10 +57,7 @@ def legacy_only() -> None:
     change(producer, "wants_versioned", lambda original, wanted: original(wanted) and False)
 
 
-@variant(
-    "array API 2022.12, __dlpack__: stream: Optional[Union[int, Any]] = None",
-    "P-05",
-)
+@variant("array API 2022.12, __dlpack__: stream: Optional[Union[int, Any]] = None", "P-05")
 def library_of_2022() -> None:
     """The library claims 2022.12: no keyword but stream, and from_dlpack without keywords."""
     whole, take = Array.__dlpack__, library.from_dlpack
@@ -97,9 +88,7 @@ def legacy_without_a_claim() -> None:
     del Array.__array_namespace__
 
 
-@variant(
-    "array API 2025.12, __dlpack_device__, returns: Tuple[Enum, int]",
-)
+@variant("array API 2025.12, __dlpack_device__, returns: Tuple[Enum, int]")
 def device_type_is_an_enum() -> None:
     """The device type is a member of a plain Enum."""
 
@@ -123,43 +112,34 @@ def device_type_is_an_int_enum() -> None:
     "array API 2025.12, __dlpack__, stream: On CPU and other device types without streams, only "
     "None is accepted."
 )
-def every_stream_refused() -> None:
+@instead_of(producer, "check_stream")
+def every_stream_refused(original: Any, stream: Any) -> None:
     """stream=-1 raises ValueError on the CPU."""
-
-    def check_stream(original: Any, stream: Any) -> None:
-        if stream is not None:
-            raise ValueError(f"expected stream None on the CPU; got {stream!r}")
-
-    change(producer, "check_stream", check_stream)
+    if stream is not None:
+        raise ValueError(f"expected stream None on the CPU; got {stream!r}")
 
 
 @variant(
     "array API 2025.12, __dlpack__, stream: If stream is -1, the value may be used by the consumer "
     'to signal "producer must not perform any synchronization".'
 )
-def every_stream_accepted() -> None:
+@instead_of(producer, "check_stream")
+def every_stream_accepted(original: Any, stream: Any) -> None:
     """Any integer from -1 on is accepted as stream, as there is nothing to order."""
-
-    def check_stream(original: Any, stream: Any) -> None:
-        if stream is not None and (not isinstance(stream, int) or stream < -1):
-            raise ValueError(f"expected stream None or an integer; got {stream!r}")
-
-    change(producer, "check_stream", check_stream)
+    if stream is not None and (not isinstance(stream, int) or stream < -1):
+        raise ValueError(f"expected stream None or an integer; got {stream!r}")
 
 
 @variant(
     "array API 2025.12, __dlpack__, raises: Implementations should raise BufferError when the data "
     "cannot be exported as DLPack"
 )
-def copies_refused() -> None:
+@instead_of(producer, "check_copy")
+def copies_refused(original: Any, copy: Any) -> None:
     """copy=True raises BufferError."""
-
-    def check_copy(original: Any, copy: Any) -> None:
-        original(copy)
-        if copy:
-            raise BufferError("__dlpack__ makes no copies")
-
-    change(producer, "check_copy", check_copy)
+    original(copy)
+    if copy:
+        raise BufferError("__dlpack__ makes no copies")
 
 
 @variant(
@@ -174,57 +154,29 @@ def always_copies() -> None:
         if copy is False:
             raise BufferError("this memory cannot be shared")
 
+    def of_a_copy(original: Any, array: Array, versioned: bool, copied: bool) -> Any:
+        return original(array, versioned, True)
+
     change(producer, "check_copy", check_copy)
-    change(
-        producer,
-        "build",
-        lambda original, array, versioned, copied: original(array, versioned, True),
-    )
-    change(
-        producer,
-        "check_content",
-        lambda original, array, versioned, copied: original(array, versioned, True),
-    )
+    change(producer, "build", of_a_copy)
+    change(producer, "check_content", of_a_copy)
 
 
 # Structs ------------------------------------------------------------------------------
 
 
-def _version(minor: int) -> None:
-    producer.VERSION = (1, minor)
-
-
-_OTHER_MINOR = (
+@variant(
     "dlpack.h, DLPackVersion: In the case of a minor version mismatch, the tensor can be safely "
     "used as long as the consumer knows how to interpret all fields."
 )
-
-
-@variant(_OTHER_MINOR)
 def version_1_0() -> None:
     """The structs, the table and the request have version 1.0."""
-    _version(0)
+    producer.VERSION = (1, 0)
 
 
-@variant(_OTHER_MINOR)
-def version_1_1() -> None:
-    """The structs and the request have version 1.1."""
-    _version(1)
-
-
-@variant(_OTHER_MINOR)
-def version_1_2() -> None:
-    """The structs and the request have version 1.2."""
-    _version(2)
-
-
-def _null_strides(where: Any) -> None:
-    def fill(original: Any, export: Export) -> None:
-        original(export)
-        if where(export) and export.array.strides == row_major(export.array.shape):
-            export.managed.tensor.strides = None
-
-    change(producer, "fill", fill)
+def _no_strides(export: Export, tensor: Any) -> None:
+    if export.array.strides == row_major(export.array.shape):
+        tensor.strides = None
 
 
 @variant(
@@ -232,8 +184,8 @@ def _null_strides(where: Any) -> None:
 )
 def null_strides_in_version_1_1() -> None:
     """Compact arrays have strides of NULL, in versioned capsules of version 1.1."""
-    _version(1)
-    _null_strides(lambda export: True)
+    producer.VERSION = (1, 1)
+    spoil(_no_strides)
 
 
 @variant(
@@ -242,106 +194,73 @@ def null_strides_in_version_1_1() -> None:
 )
 def null_strides_in_legacy() -> None:
     """Compact arrays have strides of NULL in legacy capsules."""
-    _null_strides(lambda export: not export.versioned)
+    spoil(_no_strides, is_legacy)
 
 
 @variant("dlpack.h 1.3, DLTensor.shape: When ndim == 0, shape can be set to NULL.")
-def null_extents_of_scalars() -> None:
+@through(spoil, has_rank(0))
+def null_extents_of_scalars(export: Export, tensor: Any) -> None:
     """Arrays without dimensions have a shape and strides of NULL."""
-
-    def fill(original: Any, export: Export) -> None:
-        original(export)
-        if export.array.ndim == 0:
-            export.managed.tensor.shape = export.managed.tensor.strides = None
-
-    change(producer, "fill", fill)
+    tensor.shape = tensor.strides = None
 
 
 @variant(
     "dlpack.h, DLTensor.data: The `byte_offset` field should be used to point to the beginning of "
     "the data."
 )
-def offset_from_the_base() -> None:
+@through(spoil, is_filled)
+def offset_from_the_base(export: Export, tensor: Any) -> None:
     """A view has its base's address in data, and a byte_offset."""
-
-    def fill(original: Any, export: Export) -> None:
-        original(export)
-        array, base = export.array, export.array.base
-        if base is not None and array.size and array.data >= base.data:
-            export.managed.tensor.data = base.data
-            export.managed.tensor.byte_offset = array.data - base.data
-
-    change(producer, "fill", fill)
+    array, base = export.array, export.array.base
+    if base is not None and array.data >= base.data:
+        tensor.data, tensor.byte_offset = base.data, array.data - base.data
 
 
 @variant(
     "dlpack.h, DLTensor.data: multiple libraries (CuPy, PyTorch, TensorFlow, TVM, perhaps others) "
     "do not adhere to this 256 byte alignment requirement"
 )
-def unaligned_base_and_offset() -> None:
+@through(spoil, is_filled)
+def unaligned_base_and_offset(export: Export, tensor: Any) -> None:
     """data points 3 bytes before the first element, which is aligned, and byte_offset is 3."""
-
-    def fill(original: Any, export: Export) -> None:
-        original(export)
-        if export.array.size:
-            export.managed.tensor.data = export.array.data - 3
-            export.managed.tensor.byte_offset = 3
-
-    change(producer, "fill", fill)
+    tensor.data, tensor.byte_offset = export.array.data - 3, 3
 
 
 @variant(
     "dlpack.h, DLTensor.data: at the moment it is recommended to not rely on the data pointer "
     "being correctly aligned."
 )
-def aligned_to_16_bytes() -> None:
+@instead_of(Memory, "of")
+def aligned_to_16_bytes(original: Any, content: bytes) -> Any:
     """Elements are aligned to 16 bytes, and not to more."""
-
-    def of(content: bytes) -> tuple[Memory, int]:
-        start = malloc(len(content) + 512)
-        address = -(-start // 256) * 256 + 16
-        C.memmove(address, content, len(content))
-        return Memory(start, native.FREE), address
-
-    Memory.of = of  # type: ignore[method-assign]
+    memory, address = original(bytes(16) + content)
+    return memory, address + 16
 
 
 @variant("No sentence forbids it: the stride of an extent of 1 addresses nothing")
 def odd_strides_of_extents_of_1() -> None:
     """The strides of extents of 1 are 7, as those of a view that had more elements there."""
-
-    def fill(original: Any, export: Export) -> None:
-        original(export)
-        array = export.array
-        producer.write(
-            export.managed.tensor.strides,
-            tuple(7 if e == 1 else s for e, s in zip(array.shape, array.strides)),
-        )
-
-    change(producer, "fill", fill)
+    restride(lambda array: tuple(7 if e == 1 else s for e, s in zip(array.shape, array.strides)))
 
 
-@variant(
+_STRIDED = (
     "DLPack Python specification: DLPack describes the memory layout of dense, strided, "
     "n-dimensional arrays."
 )
+
+
+@variant(_STRIDED)
 def rows_are_padded() -> None:
     """Arrays have two elements of padding behind each row."""
     change(library, "make", lambda original, *a, **k: _padded(original(*a, **k)))
 
 
-@variant(
-    "DLPack Python specification: DLPack describes the memory layout of dense, strided, "
-    "n-dimensional arrays."
-)
-def column_major() -> None:
+@variant(_STRIDED)
+@instead_of(library, "make")
+def column_major(original: Any, *arguments: Any, **keywords: Any) -> Any:
     """New arrays are column-major."""
-
-    def make(original: Any, *arguments: Any, **keywords: Any) -> Array:
-        array: Array = original(*arguments, **keywords)
-        return _laid_out(array, row_major(array.shape[::-1])[::-1], array.size)
-
-    change(library, "make", make)
+    array: Array = original(*arguments, **keywords)
+    return _laid_out(array, row_major(array.shape[::-1])[::-1], array.size)
 
 
 def _padded(array: Array) -> Array:
@@ -369,9 +288,9 @@ def empty_arrays_are_static() -> None:
     """Empty arrays share one static managed tensor for each shape, without deleter and context."""
     static: dict[Any, Export] = {}
 
-    def build(original: Any, array: Array, versioned: bool, copied: bool) -> Export:
+    def build(original: Any, array: Array, versioned: bool, copied: bool) -> Any:
         if array.size:
-            return original(array, versioned, copied)  # type: ignore[no-any-return]
+            return original(array, versioned, copied)
         key = (array.shape, array.strides, array.dtype, array.readonly, versioned, copied)
         if key not in static:
             export = static[key] = original(array, versioned, copied)
@@ -403,18 +322,12 @@ def no_context() -> None:
     "dlpack.h, DLManagedTensor: it should call the deleter to notify the host that the resource is "
     "no longer needed."
 )
-def freed_on_another_thread() -> None:
+@instead_of(producer, "deleter")
+def freed_on_another_thread(original: Any, export: Export) -> int:
     """The deleter leaves the release of the memory to a thread of its own."""
-    functions = native.library
-    change(
-        producer,
-        "deleter",
-        lambda original, export: address_of(
-            functions.delete_versioned_elsewhere
-            if export.versioned
-            else functions.delete_legacy_elsewhere
-        ),
-    )
+    if export.versioned:
+        return address_of(native.library.delete_versioned_elsewhere)
+    return address_of(native.library.delete_legacy_elsewhere)
 
 
 # Elements ------------------------------------------------------------------------------
@@ -439,13 +352,10 @@ def true_is_255() -> None:
 
 
 @variant("No sentence forbids it: tolist() is no part of a standard")
-def tolist_is_flat() -> None:
+@instead_of(Array, "tolist")
+def tolist_is_flat(original: Any, self: Array) -> Any:
     """tolist() lists the elements of columns one after another."""
-
-    def tolist(original: Any, self: Array) -> Any:
-        return [self.get(index[::-1]) for index in self.T.indices()] if self.ndim else self.get(())
-
-    change(Array, "tolist", tolist)
+    return [self.get(index[::-1]) for index in self.T.indices()] if self.ndim else self.get(())
 
 
 # Objects ------------------------------------------------------------------------------
@@ -511,47 +421,37 @@ def table_does_not_lend() -> None:
     exchange.TABLE.dltensor_from_py_object_no_sync = None
 
 
-@variant(
+_REFUSED = (
     "array API 2025.12, __dlpack__, raises: Implementations should raise BufferError when the "
     "data cannot be exported as DLPack (e.g., incompatible dtype or strides)."
 )
-def rank_0_refused() -> None:
+
+
+@variant(_REFUSED)
+@instead_of(producer, "check_content")
+def rank_0_refused(original: Any, array: Array, versioned: bool, copied: bool) -> None:
     """An array without dimensions raises BufferError."""
-
-    def check_content(original: Any, array: Array, versioned: bool, copied: bool) -> None:
-        original(array, versioned, copied)
-        if array.ndim == 0:
-            raise BufferError("an array without dimensions cannot be exported")
-
-    change(producer, "check_content", check_content)
+    original(array, versioned, copied)
+    if array.ndim == 0:
+        raise BufferError("an array without dimensions cannot be exported")
 
 
-@variant(
-    "array API 2025.12, __dlpack__, raises: Implementations should raise BufferError when the "
-    "data cannot be exported as DLPack (e.g., incompatible dtype or strides)."
-)
-def size_0_refused_in_legacy() -> None:
+@variant(_REFUSED)
+@instead_of(producer, "check_content")
+def size_0_refused_in_legacy(original: Any, array: Array, versioned: bool, copied: bool) -> None:
     """An array of size 0 raises BufferError where a legacy capsule was requested."""
-
-    def check_content(original: Any, array: Array, versioned: bool, copied: bool) -> None:
-        original(array, versioned, copied)
-        if array.size == 0 and not versioned:
-            raise BufferError("an array of size 0 cannot be exported")
-
-    change(producer, "check_content", check_content)
+    original(array, versioned, copied)
+    if array.size == 0 and not versioned:
+        raise BufferError("an array of size 0 cannot be exported")
 
 
 # What is no part of DLPack ------------------------------------------------------------------------
 
 
-def _crashes(*arguments: Any, **keywords: Any) -> Any:
-    os.kill(os.getpid(), signal.SIGSEGV)
-
-
 @variant("no sentence of the standards speaks of x.T")
 def transpose_crashes() -> None:
     """x.T ends the process, and x.tolist() with it."""
-    for name, end in {"T": property(_crashes), "tolist": _crashes}.items():
+    for name, end in {"T": property(crashes), "tolist": crashes}.items():
         setattr(Array, name, end)
 
 
@@ -559,4 +459,4 @@ def transpose_crashes() -> None:
 def items_crash() -> None:
     """x[1:] and copy.deepcopy(x) end the process."""
     for name in ("__getitem__", "__deepcopy__"):
-        setattr(Array, name, _crashes)
+        setattr(Array, name, crashes)
