@@ -67,6 +67,12 @@ def is_known(dtype: Triple) -> bool:
     return row.has_bits or bits in (row.widths or ())
 
 
+def has_width(dtype: Triple) -> bool:
+    """Whether the elements have as many bits as a dtype of this code may have."""
+    row = CODES.get(dtype[0])
+    return row is None or row.widths is None or dtype[1] in row.widths
+
+
 def name(dtype: Triple) -> str:
     """Returns the name of a dtype.
 

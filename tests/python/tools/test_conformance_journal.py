@@ -20,7 +20,9 @@ from test_hostile_targets import IN_TIME, exists, start, wait_for, wait_for_end
 from dlbridge.tools import children, clock, conformance
 from dlbridge.tools.conformance import attribution, journal
 from dlbridge.tools.conformance.helpers.exports import AGAIN, SOURCE, USED, call_of
-from dlbridge.tools.conformance.journal import FACTORY, Call, Ending, Journal
+from dlbridge.tools.conformance.helpers.producers import LegacyProducer, OldProducer, Producer
+from dlbridge.tools.conformance.journal import FACTORY, RESULT, Call, Ending, Journal
+from dlbridge.tools.conformance.target import import_call
 
 PLAIN: dict[str, Any] = {}
 VERSIONED: dict[str, Any] = {"max_version": (1, 3)}
@@ -58,11 +60,24 @@ def factory(*words: str) -> Call:
         (request(PLAIN), request(VERSIONED), False),  # each kind of struct has its own code
         (request(PLAIN, "int8 ()"), request(VERSIONED, "int8 ()"), True),  # it is the array
         (request(PLAIN, "int8 ()"), request(PLAIN), False),
+        (request(PLAIN), request({"copy": False}), True),
+        (request(PLAIN), request({"max_version": (0, 8)}), True),
+        (request({"max_version": (0, 8)}), request(PLAIN), False),
+        (request(PLAIN, "int8 (2, 3)"), request(VERSIONED, "read-only int8 (6,)"), True),
+        (request(PLAIN, "float32 ()"), request(VERSIONED, f"{RESULT}: no dimensions"), True),
+        (request(PLAIN, "int8 ()"), request(PLAIN, "int8 (2, 3)"), False),  # one of two traits
+        (request(PLAIN, "float32 (2, 3)"), request(PLAIN, "int8 (6,)"), False),
         (request(PLAIN, "int8 (6,)"), request(PLAIN, "x[1:] of int8 (6,)"), True),
         (request(PLAIN, "x[1:] of int8 (6,)"), request(PLAIN, "x[::2] of int8 (6,)"), False),
+        (request(PLAIN, "x[1:] of float32 (6,)"), request(PLAIN, "x[1:] of int8 (2, 3)"), True),
+        (request(PLAIN, "float32 (0,)"), request(PLAIN, "size 0: x[2:2] of float32 (6,)"), True),
         (view("x.T"), view("x[1:, ::2].T"), True),
         (view("x.T"), view("x[1:]"), False),
         (view("x.T"), request(PLAIN), False),
+        (import_call(Producer()), import_call(Producer(strides=(1, 2))), True),
+        (import_call(Producer()), import_call(LegacyProducer()), False),
+        (import_call(Producer(shape=())), import_call(OldProducer(shape=(), flags=1)), True),
+        (import_call(Producer(strides=None)), import_call(Producer(strides=(1, 2))), False),
         (factory("dtype='int8'"), factory("shape=(6,)", "dtype='int8'"), True),
         (factory("dtype='int8'"), factory(), False),
         (factory(), factory("shape=(6,)"), True),
@@ -81,12 +96,22 @@ def test_what_a_call_that_ended_excludes(ended: Call, other: Call, is_covered: b
         (request(VERSIONED), "P-05"),
         (request({**VERSIONED, "copy": True}), "P-24"),
         (request({"copy": None}), "P-48"),
+        (request({"copy": True}, "float32 (2, 3)"), "P-24"),
+        (request({"max_version": (0, 8)}), "P-34"),
+        (request({"max_version": None}), "P-48"),
         (request({"stream": None}), "P-28"),
         (request(PLAIN, "float32 (2, 0, 4)"), "P-19"),
         (request(VERSIONED, "float32 ()"), "P-20"),
         (request(PLAIN, "float32 (10,)"), "P-16"),
         (request(PLAIN, "x[::-1] of float32 (6,)"), "P-38"),
-        (Call("import", "from_dlpack(OldProducer())"), "C-01"),
+        (import_call(OldProducer()), "C-01"),
+        (import_call(LegacyProducer()), "C-03"),
+        (import_call(Producer()), "C-17"),
+        (import_call(Producer(), copy=True), "S-14"),
+        (import_call(Producer(byte_offset=16)), "C-09"),
+        (import_call(LegacyProducer(dtype=(0, 8, 1))), "C-12"),
+        (import_call(Producer(dtype=(0, 7, 1))), ""),  # the check knows why it sends that
+        (import_call(Producer(shape=(2, -3))), ""),
         (Call("free", "the deleter"), "X-04"),
         (view("x.T"), None),
         (factory("dtype='int8'"), None),
@@ -140,6 +165,22 @@ def test_another_process_reads_the_call_that_is_made() -> None:
     file.clear()
     assert file.read() == (0, None)
     file.close()
+
+
+def test_calls_on_several_threads_that_overlap_leave_no_call_behind() -> None:
+    file = Journal()
+    journal.open_file(file.fileno())
+    try:
+        one, other = journal.entry(request(PLAIN)), journal.entry(request(VERSIONED))
+        one.__enter__()
+        other.__enter__()
+        one.__exit__()
+        assert file.read()[1] == request(VERSIONED)
+        other.__exit__()
+        assert file.read()[1] is None
+    finally:
+        journal.detach()
+        file.close()
 
 
 ENDING_FACTORY = """

@@ -7,14 +7,20 @@ from collections.abc import Iterator, Sequence
 
 from .journal import (
     AGAIN,
+    END,
     EVERY_IMPORT,
     EVERY_REQUEST,
     EVERY_VIEW,
+    LEGACY,
     ON_THREAD,
+    OWN,
+    RANKED,
     RESULT,
+    VERSIONED,
     VIEW,
     Call,
     Ending,
+    traits,
 )
 
 # The rules that report a request or an import, by a word of it: the first one that it has.
@@ -23,38 +29,55 @@ OF_REQUEST = {
     ON_THREAD: "P-31",
     "copy=True": "P-24",
     "copy=False": "P-23",
-    "dl_device": "P-26",
     "stream": "P-28",
+    "=None": "P-48",
+    "dl_device": "P-26",
+    "max_version=(0": "P-34",
     "max_version": "P-05",
 }
-OF_IMPORT = {
-    "copy=True": "S-14",
-    "copy=False": "S-15",
-    "device=": "S-23",
-    "OldProducer": "C-01",
-    "LegacyProducer": "C-03",
-}
+OF_IMPORT = {"copy=True": "S-14", "copy=False": "S-15", "device=": "S-23", OWN: "C-30"}
+OF_STRUCT = {"OldProducer": "C-01", "LegacyProducer": "C-03", VERSIONED: "C-17", LEGACY: "C-03"}
+# Those that report imports of some tensors only, by a trait.
+OF_TENSOR = dict(
+    zip(RANKED, ("X-06", "C-36", "C-08", "C-09", "C-10", "C-25", "C-16", "C-12", "C-13"))
+)
 # Those that report requests of one array only, by a word of its name.
 OF_ARRAY = {
-    **{RESULT: "C-30", " after ": "P-38", "of size 0": "P-19", "of rank 0": "P-20"},
-    **{VIEW: "P-38", "read-only": "P-22", "()": "P-20"},
+    **{RESULT: "C-30", " after ": "P-38", VIEW: "P-38", "size 0": "P-19", "rank 0": "P-20"},
+    **{"read-only": "P-22", "()": "P-20"},
 }
-MOST_HANGS = 3  # of views, after which no further view is tried
+MOST_HANGS, MOST_CRASHES = 3, 6  # of views, after which no further view is exported
 
 
 def rule_of(call: Call) -> str | None:
-    """Returns the rule that reports that a call ended the process; None for no part of DLPack."""
+    """Returns the rule that reports that a call ended the process.
+
+    None for what is no part of DLPack, and "" where it is the rule of the check alone.
+    """
     if call.kind in ("view", "factory"):
         return None
     if call.kind == "import":
-        return _first(OF_IMPORT, call.text, "C-17")
-    if call.kind == "request" and call.subject:
+        words = " ".join(call.keywords)
+        of_traits = OF_STRUCT if set(call.keywords) <= OF_STRUCT.keys() else OF_TENSOR
+        return _first({**OF_IMPORT, **of_traits}, words, "")
+    if call.kind == "request" and traits(call.subject):
         return _of_array(call.subject)
     if call.kind == "request":
-        none = "P-28" if "stream=None" in call.text else "P-48" if "=None" in call.text else "P-03"
-        return _first(OF_REQUEST, " ".join(call.keywords), none)
+        return _first(OF_REQUEST, " ".join(call.keywords), "P-03")
+    if call.text == END.text:
+        return OF_TENSOR["deleter=False"] if "deleter=False" in call.keywords else "C-07"
     others = {"device": "P-02", "drop": "X-01", "used": "X-03", "free": "X-04", "source": "X-07"}
-    return others[call.kind] if "result" not in call.text else "C-07"
+    return others[call.kind]
+
+
+def is_of_few(call: Call) -> bool:
+    """Whether few probes need a call: one with another array, or tensor, than a plain one."""
+    if call.kind in ("view", "factory") or {ON_THREAD, "deleter=False"} & {*call.keywords}:
+        return True
+    if call.kind == "import":
+        words = " ".join(call.keywords)
+        return OWN in call.keywords or _first(OF_TENSOR, words, "") == rule_of(call) != ""
+    return bool(traits(call.subject))
 
 
 def _of_array(subject: str) -> str:
@@ -76,7 +99,7 @@ def summaries(endings: Sequence[Ending]) -> Iterator[Ending]:
     """Yields endings of all calls of a kind, once enough of them have ended the process.
 
     These are all requests, or imports, after a legacy and a versioned one; and those of all views,
-    after MOST_HANGS of them.
+    after MOST_HANGS or MOST_CRASHES of them.
     """
     plain = {each.call.text: each.how for each in endings if not each.call.subject}
     versioned = [each for each in endings if each.call.keywords == ("max_version",)]
@@ -84,6 +107,7 @@ def summaries(endings: Sequence[Ending]) -> Iterator[Ending]:
         yield Ending(Call("request", EVERY_REQUEST), plain["__dlpack__()"])
     if "from_dlpack(Producer())" in plain and "from_dlpack(OldProducer())" in plain:
         yield Ending(Call("import", EVERY_IMPORT), plain["from_dlpack(Producer())"])
-    of_views = [each for each in endings if VIEW in each.call.subject and "hung" in each.how]
-    if len(of_views) >= MOST_HANGS:
+    of_views = [each for each in endings if VIEW in each.call.subject and each.call.kind != "view"]
+    hangs = sum("hung" in each.how for each in of_views)
+    if hangs >= MOST_HANGS or len(of_views) >= MOST_CRASHES:
         yield Ending(Call("request", EVERY_REQUEST, subject=EVERY_VIEW), of_views[0].how)

@@ -7,7 +7,7 @@ import os
 import platform
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Callable
@@ -38,17 +38,17 @@ from .waivers import LISTED, Waiver, apply_waivers
 WORTHWHILE = 10  # probes: fewer in a lane take less time than opening the target for them
 # One violation may crash every probe: a capsule with the name of the other struct.
 OF_STRUCTS = "P-04"
-PROBABLE_CAUSE = "a struct that is not that of the capsule's name is probably the cause"
-# Rules whose checks also depend on another one, which may be what breaks them.
-POSSIBLE_CAUSES = {
-    "C-10": {"C-07", "C-09", "C-12", "C-15", "C-30"},
-    "C-12": {"C-08", "C-09", "C-10", "C-36"},
-    "P-38": {"P-24", "P-32", "X-07", "C-30"},
+# Rules whose checks also depend on another one: where that is broken, it is what breaks them.
+CAUSES = {
+    "C-07": {"C-04", "C-08", "C-09", "C-10", "C-12", "C-29", "C-36", "X-12"},
+    "C-10": {"C-09", "C-15", "C-30", "C-36"},
+    "C-12": {"C-08", "C-09", "C-27", "C-36"},
+    "P-38": {"P-32", "C-30"},
 }
 LIMIT = 900.0  # seconds for all probes
 LATE = "not examined: the run has taken longer than {:g} s"
 NO_PART = "this is no part of DLPack, and the checks leave it out"
-POSSIBLE_CAUSE = "it may be the cause, so repair it first"
+REPAIR_FIRST = "repair it first, as it is probably the cause"
 NOT_RUN = {"outcome": "skip", "got": "interrupted"}
 
 # Gets the number of probes that have begun before, that of all, and the current rule.
@@ -105,6 +105,7 @@ def examine(
             seconds=seconds,
             limit=limit,
             strict=strict,
+            waived={each.id for each in waivers},
         )
     except KeyboardInterrupt:
         skipped = [_result(RULES[rule], [NOT_RUN], standard) for rule in rules]
@@ -149,10 +150,16 @@ class Examination:
         seconds: float | None = None,
         limit: float = LIMIT,
         strict: bool = False,
+        waived: Collection[str] = (),
     ) -> None:
-        lanes = [Lane(target, consumer=consumer, device=device, seconds=seconds) for _ in range(2)]
-        self._first, self._second = lanes
+        """`waived` are rules that explain no violation of another one, as they do not count."""
+        shared: list[Ending] = []
+        self._first, self._second = (
+            Lane(target, consumer=consumer, device=device, seconds=seconds, shared=shared)
+            for _ in range(2)
+        )
         self._device, self._limit, self._strict = device, limit, strict
+        self._waived = waived
         self._begin = time.monotonic()
         self._outcomes: dict[str, dict[str, Any]] = {}  # by the name of the probe
         self._times: dict[str, float] = {}
@@ -163,7 +170,6 @@ class Examination:
         except BaseException:
             self.close()
             raise
-        self._known = len(self._first.endings)
         self.consumer: str | None = answer["consumer"]
         self.standard: str | None = standard or answer["standard"]
         self.versions: dict[str, str | None] = {**_python(), **answer["versions"]}
@@ -215,8 +221,6 @@ class Examination:
             self._second.open()
         except CannotExamine:  # such as a driver that serves one process at a time
             return probes
-        for ending in self._first.endings[: self._known]:
-            self._second.exclude(ending)
         self._run_share(self._second, probes, shown)
         return []
 
@@ -242,20 +246,18 @@ class Examination:
         seconds = sum(self._times.get(name, 0.0) for name in names)
         result = _result(RULES[rule], outcomes, self.standard, seconds)
         result = replace(result, strict=self._strict)
-        if result.outcome == "crash" and rule != OF_STRUCTS and self._is_broken(OF_STRUCTS):
-            return replace(
-                result,
-                got=f"{result.got}; {OF_STRUCTS} is broken: {PROBABLE_CAUSE}",
-                causes=(OF_STRUCTS,),
-            )
-        causes = [
-            cause
-            for cause, rules in POSSIBLE_CAUSES.items()
-            if result.outcome in VIOLATIONS and rule in rules and self._is_broken(cause)
-        ]
-        for cause in causes:
-            result = replace(result, got=f"{cause} is broken: {POSSIBLE_CAUSE}; {result.got}")
-        return replace(result, causes=tuple(causes))
+        causes = tuple(each for each in self._causes(result) if self._is_broken(each))
+        if not causes:
+            return result
+        got = f"{' and '.join(causes)} is broken: {REPAIR_FIRST}; {result.got}"
+        return replace(result, outcome="skip", got=got, causes=causes)
+
+    def _causes(self, result: Result) -> Iterator[str]:
+        """Yields the rules that may be what breaks one."""
+        if result.outcome == "crash" and result.id != OF_STRUCTS:
+            yield OF_STRUCTS
+        if result.outcome in VIOLATIONS:
+            yield from (cause for cause, rules in CAUSES.items() if result.id in rules)
 
     def _endings(self) -> list[Ending]:
         """Returns the calls that ended a process of either lane, each once."""
@@ -268,6 +270,9 @@ class Examination:
         return [presentable(f"{each}; {NO_PART}") for each in ended]
 
     def _is_broken(self, rule: str) -> bool:
+        """Whether a rule is broken, and not waived."""
+        if rule in self._waived:
+            return False
         names = [each.name for each in in_order() if each.rule == rule]
         return any(self._outcomes.get(name, NOT_RUN)["outcome"] == "fail" for name in names)
 

@@ -12,6 +12,7 @@ import functools
 import json
 import mmap
 import os
+import re
 import tempfile
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -28,7 +29,10 @@ Kind = Literal["request", "free", "drop", "used", "source", "view", "import", "d
 # The texts of calls that stand for all requests and all imports, and the subject of all views.
 EVERY_REQUEST, EVERY_IMPORT, EVERY_VIEW = "__dlpack__", "from_dlpack", "views"
 FACTORY = "the factory"  # its call without keywords, which stands for all of its calls
-AGAIN, ON_THREAD = "again", "on another thread"  # words of requests, as keywords are
+# Words of requests, as keywords are; a request without a version from 1.0 on is legacy.
+AGAIN, ON_THREAD, LEGACY = "again", "on another thread", "legacy"
+# Words of imports: another struct, and an array of the library.
+VERSIONED, OWN = "versioned", "of its own"
 EVERY = (EVERY_REQUEST, EVERY_IMPORT, FACTORY)
 RESULT = "what from_dlpack returned"  # the subject of calls of results
 VIEW = " of "  # in the name of each view: "x[1:] of float32 (6,)"
@@ -51,22 +55,77 @@ class Call(NamedTuple):
         """Whether another call does what this one does, and more.
 
         What ends in one request of a plain array is expected to end so in each request that has
-        its keywords, of every array; in one of another array, in those of its views; a call of the
-        factory, in each one that has its keywords; and a view, in each view of it.
+        its keywords, of every array; in one of another array, in those of its views, and of the
+        arrays that share the one trait by which it differs from a plain one; an import, the end of
+        its result, and a call of the factory, in each one that has its words; and a view, in each
+        view of it.
         """
         if self.kind != other.kind or not self._is_of(other.subject):
             return False
         if self.kind == "view":
             return self.text.removeprefix("x") in other.text
-        if self.keywords:
-            return set(self.keywords) <= set(other.keywords)
+        words = set(self.keywords) - (_OF_KINDS if self.subject else set())
+        words = words - {LEGACY, VERSIONED} or words  # of both structs, as far as is known
+        if self.kind in ("import", "free"):
+            words = _blamed(words)
+        if words:
+            return words <= set(other.keywords)
         every = self.text in EVERY or (bool(self.subject) and self.kind == "request")
         return every or self.text == other.text
 
     def _is_of(self, subject: str) -> bool:
         if self.subject == EVERY_VIEW:
             return VIEW in subject
-        return self.subject in ("", subject) or subject.endswith(VIEW + self.subject)
+        if self.subject in ("", subject) or subject.endswith(VIEW + self.subject):
+            return True
+        own = traits(self.subject)
+        return len(own) == 1 and own <= traits(subject)
+
+
+# The traits of the tensors that consumers are examined with; libraries fail most at the first ones.
+RANKED = (
+    *("deleter=False", "negative strides", "strides=None", "an offset", "other strides"),
+    *("rank 0", "size 0", "dtype ", "read-only"),
+)
+
+
+def _blamed(words: set[str]) -> set[str]:
+    """Leaves one of several traits: an import that ends is not repeated with each of the others."""
+    ranked = [each for trait in RANKED for each in words if each.startswith(trait)]
+    if not ranked:
+        return words
+    return {ranked[0], *(each for each in words if each.startswith(("copy=", "device=")))}
+
+
+_OF_KINDS = {LEGACY, "max_version", "max_version=None"}
+_DTYPE = re.compile(r"\b(?:bool|u?int\d+|b?float\d+\w*|complex\d+)\b")
+_EXTENTS = re.compile(r"\((?:\d+(?:, ?\d+)*,?)?\)")
+_PLAIN = ("float32", "(2, 3)")
+
+
+@functools.lru_cache(maxsize=256)
+def traits(subject: str) -> frozenset[str]:
+    """Returns by what an array differs from a plain one: its dtype, its shape, what view it is.
+
+    >>> sorted(traits("read-only int8 (0, 3)")), sorted(traits("x[1:] of float32 (6,)"))
+    (['int8', 'read-only', 'size 0'], ['x[1:]'])
+    """
+    view, _, described = subject.rpartition(VIEW)
+    found = {view, *_DTYPE.findall(described)}
+    found |= {_shape(each) for each in _EXTENTS.findall(described) if not view}
+    found |= {word for word in ("read-only", RESULT) if word in described}
+    found |= {trait for words, trait in _IN_WORDS.items() if words in subject}
+    return frozenset(found - {"", *_PLAIN})
+
+
+# In the names of cases, and before those of views.
+_IN_WORDS = {"no dimensions": "rank 0", "rank 0": "rank 0", "size 0": "size 0"}
+
+
+def _shape(extents: str) -> str:
+    if extents == "()":
+        return "rank 0"
+    return "size 0" if "0" in re.findall(r"\d+", extents) else extents
 
 
 @dataclass(frozen=True)
@@ -88,6 +147,9 @@ class Ending:
         return Ending(Call(**{**call, "keywords": tuple(call["keywords"])}), value["how"])
 
 
+END = Call("free", "the end of a result", (VERSIONED,))
+
+
 class Excluded(Skip):
     """The check needs a call that ends the process."""
 
@@ -97,7 +159,7 @@ class Excluded(Skip):
 _page: Any = bytearray(SIZE)
 _endings: tuple[Ending, ...] = ()
 _count = 0
-_current: Call | None = None
+_active: list[Call] = []  # of all threads, the outermost first
 subject = ""  # the array that is examined: arrays() and large_arrays() set it
 
 
@@ -141,29 +203,30 @@ def require(call: Call) -> None:
 
 
 class entry:
-    """A context manager, for a call in its block. Raises Excluded where it must not be made.
+    """A context manager, for a call in its block. Raises Excluded where it must not be made."""
 
-    Of two calls of one kind, one inside the other, the outer one says more.
-    """
-
-    __slots__ = ("_call", "_outer")
+    __slots__ = ("_call",)
 
     def __init__(self, call: Call) -> None:
-        self._call, self._outer = call, _current
+        self._call = call
 
     def __enter__(self) -> None:
-        global _current
         if _endings:
             require(self._call)
-        if self._outer is None or self._outer.kind != self._call.kind:
-            _current = self._call
-            _write(_encoded(self._call))
+        _active.append(self._call)
+        _write_active()
 
     def __exit__(self, *raised: object) -> None:
-        global _current
-        if _current is not self._outer:
-            _current = self._outer
-            _write(b"" if _current is None else _encoded(_current))
+        _active.remove(self._call)
+        _write_active()
+
+
+def _write_active() -> None:
+    """Writes the innermost call down, or the outermost one of its kind, which says more."""
+    active = tuple(_active)
+    kind = active[-1].kind if active else ""
+    call = next((each for each in active if each.kind == kind), None)
+    _write(b"" if call is None else _encoded(call))
 
 
 @functools.lru_cache(maxsize=64)

@@ -11,8 +11,8 @@ from collections import Counter
 from typing import Any
 
 from .. import children
-from .attribution import summaries
-from .journal import ON_THREAD, Call, Ending, Journal
+from .attribution import is_of_few, summaries
+from .journal import Call, Ending, Journal
 from .registry import Probe
 from .results import presentable
 from .target import CannotExamine
@@ -23,6 +23,7 @@ CHILD = f"{__name__.rsplit('.', 1)[0]}.child"
 OPENED_AGAIN = 2
 # Seconds for one call into the library; a process that makes none for so long is stuck as well.
 CALL = 20.0
+CALL_AFTER_A_HANG = 10.0  # what hangs once often hangs for many arrays
 MOST_ENDINGS = 16  # of processes, until one probe, or all first calls, are given up
 INCONCLUSIVE = "inconclusive: {}, while the check went on"
 DAMAGED = "the device then fails every further call of the process"
@@ -35,14 +36,21 @@ class Lane:
     """
 
     def __init__(
-        self, name: str, *, consumer: str | None, device: str, seconds: float | None
+        self,
+        name: str,
+        *,
+        consumer: str | None,
+        device: str,
+        seconds: float | None,
+        shared: list[Ending],
     ) -> None:
+        """The lanes of one examination share what ended the process and leaves little out."""
         paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
         self._journal = Journal()
         self._worker = children.Worker(
             environment={"PYTHONPATH": paths}, files=[self._journal.fileno()]
         )
-        self.endings: list[Ending] = []  # calls that probes leave out
+        self._shared, self._own = shared, list[Ending]()  # calls that probes leave out
         self._ended: Counter[Call] = Counter()  # how often calls have ended the process
         self._last, self._is_stuck = (0, 0.0), False
         self._seconds = SECONDS if seconds is None else seconds
@@ -52,6 +60,11 @@ class Lane:
         self._is_open = self._is_untouched = False
         self._opening = 0.0  # the seconds that it took
         self._lost: CannotExamine | None = None  # why the target cannot be opened again
+
+    @property
+    def endings(self) -> list[Ending]:
+        """The calls that probes leave out."""
+        return [*self._shared, *self._own]
 
     def close(self) -> None:
         """Ends the child process and the journal."""
@@ -97,18 +110,19 @@ class Lane:
             self._end_process()
             if ending is None or is_late:  # it raised, or ended between two calls
                 return
-            self.exclude(ending)
+            self._exclude(ending, self._shared)
 
-    def exclude(self, ending: Ending) -> None:
+    def _exclude(self, ending: Ending, endings: list[Ending]) -> None:
         """Lets probes leave out a call from now on, and all of its kind after several."""
-        self.endings.append(ending)
-        self.endings += [each for each in summaries(self.endings) if each not in self.endings]
+        endings.append(ending)
+        endings += [each for each in summaries(self.endings) if each not in self.endings]
 
     def run(self, probe: Probe) -> dict[str, Any]:
         """Returns the outcome of a probe, and ends a process that it may have damaged.
 
         It may also have damaged the device, which then fails every further call of that process.
-        A call that ends the process for one kind of array is excluded, and the probe runs again.
+        A call that few probes need is excluded when it ends the process, any other one when it
+        does so again, and the probe runs once more.
         """
         try:
             if self._lost is not None:
@@ -116,20 +130,19 @@ class Lane:
             for _ in range(MOST_ENDINGS):
                 result = self._run(probe)
                 ending = result.pop("ending", None)
-                if ending is None or not self._is_to_exclude(ending):
+                if ending is None:
                     break
-                self.exclude(ending)
+                self._ended[ending.call] += 1
+                if is_of_few(ending.call):
+                    self._exclude(ending, self._shared)
+                elif self._ended[ending.call] > 1:
+                    self._exclude(ending, self._own)
+                else:
+                    break
             return result
         except CannotExamine as reason:
             self._lost = reason
             return {"outcome": "skip", "got": f"the target cannot be opened again: {reason}"}
-
-    def _is_to_exclude(self, ending: Ending) -> bool:
-        """Whether probes do without a call: few need it, or it has ended processes before."""
-        call = ending.call
-        self._ended[call] += 1
-        few_need_it = call.subject or call.kind in ("view", "factory") or ON_THREAD in call.keywords
-        return bool(few_need_it) or self._ended[call] > 1
 
     def _run(self, probe: Probe) -> dict[str, Any]:
         was_new = not self._is_open or self._is_untouched
@@ -184,8 +197,12 @@ class Lane:
         count, _ = self._journal.read()
         if count != self._last[0]:
             self._last = count, seconds
-        self._is_stuck = seconds - self._last[1] > self._of_a_call
-        return f"no answer within {self._of_a_call:g} s" if self._is_stuck else None
+        limit = self._of_a_call
+        self._is_stuck = seconds - self._last[1] > limit
+        if not self._is_stuck:
+            return None
+        self._of_a_call = min(limit, CALL_AFTER_A_HANG)
+        return f"no answer within {limit:g} s"
 
     def _ending(self, answer: children.Answer) -> Ending | None:
         """Returns the call that ended the process, where it was in one."""

@@ -104,11 +104,27 @@ class Target:
         if self.function is None:
             raise Skip(NO_CONSUMER)
         consumers[:] = [self]
-        text = f"{journal.EVERY_IMPORT}({type(producer).__name__})"
-        with journal.entry(journal.Call("import", text)), library_code():
-            return self.function(producer)
+        with journal.entry(import_call(producer)), library_code():
+            result = self.function(producer)
+        if journal.excluding(journal.END) is not None:
+            _kept.append(result)
+        return result
 
 
+def import_call(x: Any, **keywords: Any) -> journal.Call:
+    """Names an import in the journal, by the keywords of the consumer and the traits of x.
+
+    An array of the library exports a versioned tensor, as far as is known.
+    """
+    words = tuple(f"{name}={value!r}" for name, value in keywords.items())
+    own = (journal.OWN, journal.VERSIONED) if hasattr(x, "__dlpack__") else ()
+    traits = getattr(x, "traits", own)
+    described = repr(x) if traits is not own and traits else type(x).__name__
+    text = f"{journal.EVERY_IMPORT}({', '.join([described, *words])})"
+    return journal.Call("import", text, (*words, *traits))
+
+
+_kept: list[Any] = []  # results whose end would be that of the process
 consumers: list[Target] = []  # the one that was called last
 
 

@@ -37,7 +37,7 @@ from .target import NoFactory, Target
 # Each keyword alone before it is combined: what ends with one is not tried with more.
 REQUESTS: tuple[Keywords, ...] = (
     *({}, {"max_version": NEWEST}, {"stream": None}, {"dl_device": None}, {"copy": None}),
-    *({"copy": False}, {"copy": True}),
+    *({"copy": False}, {"copy": True}, {"max_version": (0, 8)}),
     {"max_version": NEWEST, "copy": False},
     {"max_version": NEWEST, "copy": True},
 )

@@ -210,8 +210,8 @@ FIELDS = {
 def changed(field: str, value: int | None, then: str, *, aligned: bool = False) -> str:
     """Returns a program that changes one field of the `capsule` of an array of NumPy.
 
-    It has four elements: 0, 1, 2, 3, or zeros where its memory is aligned to 64 bytes, for libraries
-    that copy all other memory. `then` may use a `Producer()` of the capsule as well.
+    It has four elements: 0, 1, 2, 3, or zeros where its memory is aligned to 64 bytes, for
+    libraries that copy all other memory. `then` may use a `Producer()` of the capsule as well.
     """
     name, kind, offset = FIELDS[field]
     address = f'pointer_of(capsule, b"{name}")' + (f" + {offset}" if offset else "")

@@ -22,6 +22,7 @@ from .exports import (
     free,
     has_dlpack,
     make,
+    name_in_journal,
     obtain,
     overlap,
 )
@@ -155,7 +156,9 @@ def views_of(target: Target, rank: int) -> dict[str, tuple[Change, Change]]:
 def view_of(x: Any, name: str, change: Change, what: str = "") -> Any:
     """Creates a view of an array, `what` names the array. Raises Excluded, and what x raises."""
     with journal.entry(journal.Call("view", name, subject=what)):
-        return change(x)
+        view = change(x)
+    name_in_journal(f"{name}{journal.VIEW}{what or 'the array'}")
+    return view
 
 
 def _first_that_works(one: Change, other: Change) -> Change:
@@ -181,6 +184,12 @@ class Array:
     base: Any = None  # the array that it is a view of
     dtype: str | None = None  # that the factory was asked for
     readonly: bool = False  # it, or its base, must not be written
+
+    @property
+    def name(self) -> str:
+        """Its name in the journal: those of views do not show that one is empty, or a scalar."""
+        shape = (1,) if self.grid is None or self.base is None else self.grid.shape
+        return f"{'rank 0: ' if shape == () else 'size 0: ' if 0 in shape else ''}{self.what}"
 
 
 def _exported(target: Target, arguments: dict[str, Any]) -> Any | None:
@@ -245,7 +254,7 @@ def _named(found: Iterator[Array]) -> Iterator[Array]:
     """Names each array in the journal while it is examined."""
     try:
         for array in found:
-            journal.subject = array.what
+            journal.subject = array.name
             yield array
     finally:
         journal.subject = ""

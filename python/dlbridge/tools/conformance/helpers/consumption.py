@@ -19,7 +19,7 @@ from ... import abi
 from ...clock import Stopwatch
 from .. import journal
 from ..outcomes import Broken, Skip, library_code, name_error
-from ..target import NO_CONSUMER, Target, consumers
+from ..target import NO_CONSUMER, Target, consumers, import_call
 from . import device_memory, samples
 from .producers import (
     PLAIN,
@@ -50,14 +50,17 @@ class ConsumerCall:
     ) -> None:
         """With `raw` the consumer gets a capsule instead of a producer."""
         _recent.append(self)
+        if journal.subject.endswith(journal.VIEW + journal.RESULT):  # a view of the last result
+            journal.subject = ""
         self.target, self.producer = target, producer
+        self._end = journal.END._replace(keywords=producer.traits)
         self.result: Any = None
         self.refusal: Exception | None = None
         self._gets_capsule = raw or takes_capsules(target)
         argument = producer.__dlpack__() if self._gets_capsule else producer
         consume = function_with_keywords(target) if keywords else target.consume
         try:
-            with journal.entry(_call_of(_described(producer), keywords)), library_code():
+            with journal.entry(import_call(producer, **keywords)), library_code():
                 self.result = consume(argument, **keywords)
         except Exception as error:
             # Also SystemError: a deleter that is called while an exception is pending is Python
@@ -66,6 +69,8 @@ class ConsumerCall:
         else:
             if self.result is None:
                 raise _nothing(target)
+            if journal.excluding(self._end) is not None:
+                _kept.append(self.result)
 
     @property
     def is_lazy(self) -> bool:
@@ -76,30 +81,20 @@ class ConsumerCall:
     def error_text(self) -> str:
         return "no refusal" if self.refusal is None else short(name_error(self.refusal), 160)
 
+    def drop(self) -> None:
+        """Drops the result. Raises Excluded where its end is that of the process."""
+        with journal.entry(self._end):
+            self.result = self.refusal = None
+
     def release(self) -> int:
         """Drops the result and the capsules, and returns the number of deleter calls."""
-        if journal.excluding(END) is not None:
-            _kept.append(self.result)
-        with journal.entry(END):
-            self.result = self.refusal = None
+        self.drop()
         self.producer.capsules.clear()
         wait_until(lambda: self.producer.deleter_calls >= owed(self.producer))
         return self.producer.deleter_calls
 
 
-END = journal.Call("free", "the end of a result")
 _kept: list[Any] = []  # results whose end would be that of the process
-
-
-def _described(producer: Producer) -> str:
-    own = {name: it for name, it in producer.fields.items() if it != PLAIN.get(name, abi.CPU)}
-    return f"{type(producer).__name__}({spelled(own)})"
-
-
-def _call_of(producer: str, keywords: dict[str, Any]) -> journal.Call:
-    words = tuple(f"{name}={value!r}" for name, value in keywords.items())
-    text = f"{journal.EVERY_IMPORT}({', '.join([producer, *words])})"
-    return journal.Call("import", text, words)
 
 
 def _nothing(target: Target) -> BaseException:
@@ -179,8 +174,11 @@ def function_with_keywords(target: Target) -> Callable[..., Any]:
 
 def _journaled(function: Callable[..., Any]) -> Callable[..., Any]:
     def consume(x: Any, **keywords: Any) -> Any:
-        with journal.entry(_call_of(type(x).__name__, keywords)):
-            return function(x, **keywords)
+        with journal.entry(import_call(x, **keywords)):
+            result = function(x, **keywords)
+        if journal.excluding(journal.END) is not None:
+            _kept.append(result)
+        return result
 
     return consume
 

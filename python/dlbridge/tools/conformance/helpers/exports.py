@@ -33,7 +33,7 @@ class Export:
     contents: abi.Contents
 
 
-_named = ""  # the array that make() has named last in the journal
+_named = ""  # the array that name_in_journal() has named last
 
 
 def has_dlpack(x: Any) -> bool:
@@ -54,14 +54,19 @@ def first_array(target: Target) -> Any:
     return target.make(shape=(6,)) if not has_dlpack(x) and "shape" in target.accepts else x
 
 
+def name_in_journal(what: str) -> None:
+    """Names the array that is examined, until make() creates another one."""
+    global _named
+    journal.subject = _named = what
+
+
 def make(target: Target, **arguments: Any) -> Any:
     """Calls the factory. Raises Skip where the object has no __dlpack__.
 
     Some libraries export arrays of one dimension only: they get that shape by default.
     """
-    global _named
     if arguments or journal.subject == _named:  # and not one that arrays() has named
-        journal.subject = _named = target.text_of(**arguments) if arguments else ""
+        name_in_journal(target.text_of(**arguments) if arguments else "")
     x = target.make(**arguments)
     if not has_dlpack(x) and "shape" in target.accepts - arguments.keys():
         x = target.make(**arguments, shape=(6,))
@@ -88,8 +93,9 @@ def call_of(keywords: Keywords, *arguments: Any) -> journal.Call:
     words = [
         name if name in ("max_version", "dl_device") and _is_from_1(value) else f"{name}={value!r}"
         for name, value in keywords.items()
-        if value is not None
     ]
+    if "max_version" not in words:
+        words.append(journal.LEGACY)
     text = call_text(keywords, *arguments)
     if threading.current_thread() is not threading.main_thread():
         words.append(journal.ON_THREAD)
@@ -148,7 +154,7 @@ def require_requests() -> None:
     """Raises Excluded where a request that consumers make, or what follows, ends the process."""
     for keywords in ({}, {"max_version": NEWEST}):
         journal.require(call_of(keywords))
-    for each in (USED, SOURCE, AGAIN):
+    for each in (DEVICE, USED, SOURCE, AGAIN, journal.END):
         journal.require(each)
 
 
@@ -165,9 +171,21 @@ def export(x: Any, **keywords: Any) -> Export:
     """
     capsule = request(x, **keywords)
     try:
-        return Export(capsule, abi.read(capsule))
+        contents = abi.read(capsule)
     except (TypeError, abi.Unreadable) as unreadable:
         raise Skip(f"its capsule cannot be read: {unreadable}") from None
+    if not devices.is_known(contents.device) and _holds_other_struct(contents):
+        _kept.append(capsule)  # its destructor reads fields that are elsewhere
+        raise Skip(f"its capsule named {contents.name!r} holds the other struct")
+    return Export(capsule, contents)
+
+
+def _holds_other_struct(contents: abi.Contents) -> bool:
+    other = abi.LEGACY if contents.name == abi.VERSIONED else abi.VERSIONED
+    try:
+        return devices.is_known(abi.read_struct(contents.address, other).device)
+    except abi.Unreadable:
+        return False
 
 
 def obtain(x: Any, **keywords: Any) -> Export:
@@ -184,9 +202,14 @@ def accepts_keyword(x: Any, keyword: str) -> bool:
     The keyword counts as accepted also where only its default, None, raises TypeError.
     """
     values = {"max_version": NEWEST, "copy": False, "dl_device": abi.CPU}
-    for value in (None, values.get(keyword)):
+    requests: list[Keywords] = [{keyword: None}, {keyword: values.get(keyword)}]
+    for more in ({}, {"max_version": NEWEST}):
+        left = [{**each, **more} for each in requests if not is_excluded({**each, **more})]
+        if left:
+            break
+    for keywords in left or requests:
         try:
-            request(x, **{keyword: value})
+            request(x, **keywords)
         except TypeError:
             continue
         except Exception:  # it accepts the keyword and refuses the value

@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import abi
 from ...elements import row_major
+from .. import journal
 from . import device_memory, samples
 
 Fields = dict[str, Any]
@@ -19,6 +20,33 @@ FREED = 0xEE  # written over the memory by the deleter, so that a late read is v
 VERSION = (1, 0)
 
 _freed_memory = abi.memory(bytes([FREED]) * (1 << 16))
+
+
+def _unusual(fields: Fields) -> Fields:
+    """Returns the fields that differ from those of a plain tensor."""
+    usual = {**PLAIN, "device": abi.CPU}
+    return {name: it for name, it in fields.items() if name not in usual or it != usual[name]}
+
+
+def _trait(name: str, value: Any) -> str:
+    """Names what consumers must support; any other value as it is spelled.
+
+    >>> _trait("strides", (-3, -1)), _trait("shape", ()), _trait("shape", (-1,))
+    ('negative strides', 'rank 0', 'shape=(-1,)')
+    """
+    numbers = value if isinstance(value, tuple) else (value,)
+    is_valid = value is not None and all(abs(each) < FARTHEST for each in numbers)
+    if name == "strides" and is_valid and value:
+        return "negative strides" if min(value) < 0 else "other strides"
+    if name == "shape" and is_valid and (not value or min(value) == 0):
+        return "size 0" if value else "rank 0"
+    if name == "byte_offset" and is_valid:
+        return "an offset"
+    if name == "dtype" and value in samples.READABLE:
+        return f"dtype {samples.READABLE[value]}"
+    if name == "flags" and value == abi.READ_ONLY:
+        return "read-only"
+    return f"{name} {value!r}" if name == "device" else f"{name}={value!r}"
 
 
 def _strides(fields: Fields) -> tuple[int, ...]:
@@ -120,6 +148,18 @@ class Producer:
         self.capsules.append(tensor.capsule(name))
         return self.capsules[-1]
 
+    def __repr__(self) -> str:
+        own = ", ".join(f"{name}={it!r}" for name, it in _unusual(self.fields).items())
+        return f"{type(self).__name__}({own})"
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """By what its tensors differ from a plain one, for the journal."""
+        fields = _unusual(self.fields)
+        if fields.get("strides") == row_major(self.fields["shape"] or ()):
+            del fields["strides"]
+        return (*_struct_of(self), *(_trait(*it) for it in fields.items()))
+
     @property
     def values(self) -> Any:
         """The values of its tensors."""
@@ -188,6 +228,15 @@ class BareProducer(Producer):
         return capsule
 
 
+def _struct_of(producer: Producer) -> tuple[str, ...]:
+    kind = type(producer)
+    own = () if kind is Producer else (kind.__name__,)
+    is_legacy = issubclass(kind, (OldProducer, LegacyProducer))
+    if is_legacy or producer.fields.get("version", VERSION) is None:
+        return (journal.LEGACY, *own)
+    return (journal.VERSIONED, *own)
+
+
 class RaisingProducer(Producer):
     """Records the keywords, and raises."""
 
@@ -213,6 +262,8 @@ class CopyingProducer(Producer):
 
 class FixedProducer:
     """Returns the same object from every call."""
+
+    traits = ()
 
     def __init__(self, result: Any, device: tuple[int, int] = abi.CPU) -> None:
         self.result, self.device = result, device

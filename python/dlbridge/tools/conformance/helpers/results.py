@@ -219,13 +219,19 @@ def addresses_of(target: Target, x: Any) -> list[int]:
         lambda: library.address(module, x) if library and library.address else None,
         lambda: x.__array_interface__["data"][0],
         lambda: buffer_of(x).address,  # type: ignore[union-attr]
-        lambda: export_of(x).first,
+        lambda: _exported_address(x),
     ]
     found = []
     for way in ways:
         with contextlib.suppress(Exception):
             found.append(int(way()))
     return found
+
+
+def _exported_address(x: Any) -> int | None:
+    """Returns the address of an export; None where it is a copy, which is elsewhere."""
+    contents = export_of(x)
+    return None if contents.flags & abi.IS_COPIED else contents.first
 
 
 def shares_memory(call: ConsumerCall) -> bool:
@@ -322,7 +328,7 @@ def views(target: Target) -> dict[str, Way]:
         ways["its index(x, slice(1, None))"] = lambda x: library.index(module, x, slice(1, None))
     if importlib.util.find_spec("numpy") is not None:
         ways["numpy.asarray(x)"] = _as_numpy
-    return {name: _journaled(name, way) for name, way in ways.items()}
+    return {name: _viewed(name, way) for name, way in ways.items()}
 
 
 def _journaled(name: str, way: Way) -> Way:
@@ -334,6 +340,18 @@ def _journaled(name: str, way: Way) -> Way:
                 return way(x)
         except journal.Excluded as why:
             raise RuntimeError(str(why)) from None
+
+    return call
+
+
+def _viewed(name: str, way: Way) -> Way:
+    """Names the view in the journal, too, for what is done with it."""
+    journaled = _journaled(name, way)
+
+    def call(x: Any) -> Any:
+        view = journaled(x)
+        journal.subject = f"{name}{journal.VIEW}{journal.RESULT}"
+        return view
 
     return call
 

@@ -150,7 +150,7 @@ def survey(target: Target) -> Survey:
         kept.append(array)
         _export(target, number, array, False, samples, refusals)
     for number, array in enumerate(kept):
-        journal.subject = array.what
+        journal.subject = array.name
         _export(target, number, array, True, samples, refusals)
     journal.subject = ""
     return Survey(tuple(samples), tuple(refusals))
@@ -260,13 +260,13 @@ def _facts(target: Target, array: Array, contents: abi.Contents) -> dict[str, An
         "own_dtype": dtype_of(x),
         "shape": shape,
         "readings": tuple(readings(array, contents, shape)) if shape is not None else (),
-        "bounds": _bounds(target, array, contents) if has_bounds else None,
+        "bounds": memory_bounds(target, array, contents) if has_bounds else None,
         "readonly": _must_not_be_written(array, contents),
         "protected_by": protecting(read_only_marks(x)),
     }
 
 
-def _bounds(target: Target, array: Array, contents: abi.Contents) -> tuple[int, int] | None:
+def memory_bounds(target: Target, array: Array, contents: abi.Contents) -> tuple[int, int] | None:
     """Returns the bounds of an array's memory: of its own, or of its base's for a view."""
     own = bounds_of(array.x)
     if own is not None:

@@ -134,17 +134,16 @@ def dtype(sample: Sample) -> Verdict:
 
 def _illegal(tensor: abi.Contents) -> str | None:
     """Returns what is wrong with a dtype, None for a valid one."""
-    code, bits, lanes = tensor.dtype
+    code, bits, lanes = dtype = tensor.dtype
     if lanes < 1:
         return "lanes must be at least 1"
     if bits < 1:
         return "bits must be above 0"
     if code not in dtypes.CODES or code in dtypes.SUBBYTE_FLOATS:
         return None  # P-53 and P-55 judge them
-    widths = dtypes.CODES[code].widths
     if code == dtypes.UINT and bits == 1:
         return None  # a bool; P-17 reports it
-    return None if widths is None or bits in widths else f"code {code} has no width of {bits} bits"
+    return None if dtypes.has_width(dtype) else f"code {code} has no width of {bits} bits"
 
 
 def is_another(own: str | None, name: str) -> bool:

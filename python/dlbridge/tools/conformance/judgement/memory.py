@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ... import abi
+from ... import abi, dtypes
 from ...elements import index_at, same
 from ..helpers import device_memory
 from ..helpers.exports import element_bytes, reach, size, steps
@@ -24,8 +24,8 @@ def is_in_memory(sample: Sample) -> bool:
 
 def bounds(sample: Sample) -> Verdict:
     tensor = sample.contents
-    if not is_in_memory(sample):
-        return None
+    if not is_in_memory(sample) or not dtypes.has_width(tensor.dtype):
+        return None  # P-16 judges the dtype
     if tensor.strides is None and not tensor.strides_is_null:
         return "strides is a pointer that is not readable"
     low, high = reach(tensor)
@@ -34,14 +34,21 @@ def bounds(sample: Sample) -> Verdict:
         return f"{layout} span {high - low} bytes from {low:#x}, which are not readable"
     if sample.bounds is None:
         return None
-    begin, end = sample.bounds
-    is_elsewhere = high <= begin or end <= low  # a copy: P-38 compares its elements
-    if not is_elsewhere and (low < begin or high > end):
+    if bounds_if_outside(tensor, sample.bounds):
+        return None  # a copy: P-38 compares its elements
+    if reaches_beyond(tensor, sample.bounds):
+        begin, end = sample.bounds
         return (
             f"{layout} span {high - low} bytes from {low:#x}; the array has {end - begin} bytes "
             f"from {begin:#x}"
         )
-    return None if is_elsewhere else HOLDS
+    return HOLDS
+
+
+def reaches_beyond(tensor: abi.Contents, own: tuple[int, int] | None) -> bool:
+    """Whether a tensor has elements within an array's own memory, and others outside of it."""
+    low, high = reach(tensor)
+    return own is not None and low < own[1] and own[0] < high and (low < own[0] or own[1] < high)
 
 
 def bounds_if_outside(tensor: abi.Contents, own: tuple[int, int] | None) -> tuple[int, int] | None:

@@ -18,6 +18,7 @@ from ..helpers.deleters import (
     end_of_process,
 )
 from ..helpers.exports import (
+    FREE,
     Export,
     Keywords,
     accepts_keyword,
@@ -32,6 +33,7 @@ from ..helpers.exports import (
 )
 from ..helpers.memory import growth, how_often, settle
 from ..helpers.references import left
+from ..journal import entry
 from ..outcomes import Broken, Skip, name_error
 from ..registry import probe
 from ..target import Target
@@ -162,7 +164,8 @@ def used_and_dropped(target: Target) -> None:
         if _read_again(now) != now or content(tensor) != before:
             raise Broken(f"dropping the capsule {used!r} of {call} freed the tensor")
         if deleter is not None:
-            deleter.callback(tensor.address)
+            with entry(FREE):
+                deleter.callback(tensor.address)
 
 
 def _read_again(contents: abi.Contents) -> abi.Contents | None:

@@ -26,6 +26,7 @@ from ..helpers.consumption import (
     with_its_device,
 )
 from ..helpers.expectations import NOWHERE, accepted, wrong_values
+from ..helpers.exports import reported_device
 from ..helpers.producers import (
     VERSION,
     CopyingProducer,
@@ -399,7 +400,7 @@ def reports_the_cpu_and_exports_from_cuda(target: Target) -> str:
     if call.refusal is not None:
         return f"refused: {call.error_text}"
     try:
-        own = tuple(int(part) for part in call.result.__dlpack_device__())
+        own = tuple(int(part) for part in reported_device(call.result))
     except Exception as error:
         return f"accepted; its device is not known: {name_error(error)}"
     if own[0] == devices.CPU:

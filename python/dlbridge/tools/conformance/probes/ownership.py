@@ -31,6 +31,7 @@ from ..helpers.exports import (
 from ..helpers.memory import growth, how_often, settle, shortest, too_slow
 from ..helpers.readings import shape_of
 from ..helpers.references import CERTAINLY, FEWEST_CERTAINLY, LONG, left
+from ..helpers.survey import memory_bounds
 from ..judgement import memory
 from ..outcomes import Broken, Skip
 from ..registry import probe
@@ -74,7 +75,12 @@ def _held(target: Target) -> Iterator[Held]:
             requests += [{**kind, "copy": True} for kind in requests]
         for keywords in requests:
             held = _take(f"{array.what}, {call_text(keywords)}", array.x, keywords)
-            if held is not None:
+            if held is None:
+                continue
+            contents = held.tensor.contents
+            if memory.reaches_beyond(contents, memory_bounds(target, array, contents)):
+                free(held.tensor)  # P-13 reports it, and what lies beyond may change
+            else:
                 yield held
     for count in range(4):
         arguments = LARGE if count == 3 and "shape" in target.accepts else {}

@@ -31,6 +31,7 @@ from ..helpers.producers import (
 from ..helpers.results import (
     CannotRead,
     Way,
+    export_again,
     readers,
     shares_memory,
     tensors_below,
@@ -51,7 +52,7 @@ def release_all(calls: list[ConsumerCall]) -> tuple[int, int]:
     """Drops results that are still there, and returns the deleter calls and the tensors."""
     producers = [call.producer for call in calls]
     for call in calls:
-        call.result = call.refusal = None
+        call.drop()
         call.producer.capsules.clear()
     calls.clear()
     wait_until(lambda: sum(each.deleter_calls for each in producers) >= owed(*producers))
@@ -150,7 +151,7 @@ def frees_each_import_from_one_producer(target: Target) -> None:
         shared = producer()
         calls = [accepted(ConsumerCall(target, shared)) for _ in range(3)]
         for call in calls:
-            call.result = None
+            call.drop()
         must_be_once(calls[:1], "three imports from one producer")
 
 
@@ -175,7 +176,7 @@ def _in_threads(target: Target, kind: str) -> list[ConsumerCall]:
     def work() -> None:
         start.wait()
         for _ in range(EACH):
-            call = import_as(target, kind, shape=(4, 5), strides=(1, 4))
+            call = import_as(target, kind, shape=(4, 5), strides=(5, 1))
             calls.append(call)
             try:
                 difference = None if call.refusal is not None else wrong_values(call)
@@ -269,7 +270,7 @@ def does_not_free_what_it_returns(target: Target) -> str:
 def does_not_free_with_a_view(target: Target) -> str:
     """The result lives: neither a view of it nor its export may free it when they die."""
     early = []
-    ways: dict[str, Way] = {**views(target), "x.__dlpack__()": lambda x: x.__dlpack__()}
+    ways: dict[str, Way] = {**views(target), "x.__dlpack__()": export_again}
     for kind in kinds(target):
         calls = {name: accepted(import_as(target, kind)) for name in ways}
         before = {name: _freed_below(call) for name, call in calls.items()}
@@ -337,7 +338,7 @@ def no_deleter_is_called(target: Target) -> str:
         for _ in range(2):
             call = import_as(target, kind, deleter=False)
             count += call.refusal is None
-            call.result = None
+            call.drop()
             call.producer.capsules.clear()
             gc.collect()
     if not count:

@@ -18,6 +18,7 @@ from ..helpers.exports import (
     export,
     make,
     needs_keyword,
+    reported_device,
     request,
     requests_of_kinds,
     size,
@@ -96,7 +97,7 @@ def device_types_of_an_enum(target: Target) -> None:
     x = make(target)
     needs_keyword(x, "dl_device")
     own = device_of(x)
-    type_, index = x.__dlpack_device__()  # P-02 judges a pair that is no tuple
+    type_, index = reported_device(x)  # P-02 judges a pair that is no tuple
     pairs: list[Any] = [(type_, index)]
     if own[0] in list(DeviceType):
         pairs.append((DeviceType(own[0]), own[1]))

@@ -84,6 +84,7 @@ def tensor_factory(**fields: Any) -> Callable[..., abi.CtypesTensor]:
 def imports_leave_nothing(target: Target) -> str | None:
     if target.function is None:
         return None  # there is no consumer
+    journal.require(journal.END)
     create = tensor_factory()
     tensors = {None: create(), (1, 0): create(max_version=(1, 0))}
     created = 0
@@ -167,6 +168,7 @@ def _left_by(
     consume: Callable[..., Any], create: Callable[[], Producer], keywords: dict[str, Any]
 ) -> str | None:
     """Describes what an import keeps alive after its result was dropped; None for nothing."""
+    journal.require(journal.END)
     producer = create()
     capsules = producer.capsules
     reference = weakref.ref(producer)

@@ -8,6 +8,7 @@ import threading
 from typing import Any, Callable
 
 from ... import abi, clock
+from .. import journal
 from ..helpers.consumption import wait_until
 from ..helpers.exports import device_of, make, request
 from ..helpers.results import addresses_of
@@ -67,6 +68,7 @@ def _leaves(target: Target, capsule: Any, result: Any) -> bool:
 
 @probe("X-09", hostile=True)
 def one_winner(target: Target) -> str:
+    journal.require(journal.END)
     alone = tensor_factory()
     capsules: list[Any] = []
 

@@ -23,6 +23,7 @@ from ..helpers.consumption import (
     wait_until,
 )
 from ..helpers.expectations import same, wrong_values
+from ..helpers.exports import require_ends, require_requests
 from ..helpers.producers import (
     VERSION,
     Producer,
@@ -56,7 +57,7 @@ def _view(target: Target, kind: str, way: Callable[[Any], Any]) -> tuple[Produce
     except Exception:
         return None
     producer = call.producer
-    call.result = None
+    call.drop()
     producer.capsules.clear()
     return producer, view
 
@@ -200,6 +201,7 @@ def _differs(call: ConsumerCall, contents: abi.Contents) -> str | None:
 
 @probe("C-30", hostile=True)
 def exports_outlive_the_result(target: Target) -> str:
+    require_ends()
     count = 0
     for title, call in each_import(target, {"plain": {}, "transposed": {"strides": (1, 2)}}):
         for request in _REQUESTS:
@@ -213,7 +215,7 @@ def exports_outlive_the_result(target: Target) -> str:
                 before = values_in(abi.read(capsule))
             except (abi.Unreadable, KeyError):
                 continue
-            again.result = None
+            again.drop()
             producer.capsules.clear()
             churn()
             try:
@@ -240,6 +242,7 @@ def exports_outlive_the_result(target: Target) -> str:
 @probe("C-30", hostile=True)
 def imports_of_its_own_results(target: Target) -> str:
     """The result goes through the consumer twice more; the first two are dropped."""
+    require_requests()
     readers(target)
     count = 0
     for kind in kinds(target):
