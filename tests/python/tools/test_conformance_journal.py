@@ -78,6 +78,16 @@ def factory(*words: str) -> Call:
         (import_call(Producer()), import_call(LegacyProducer()), False),
         (import_call(Producer(shape=())), import_call(OldProducer(shape=(), flags=1)), True),
         (import_call(Producer(strides=None)), import_call(Producer(strides=(1, 2))), False),
+        (
+            import_call(Producer(shape=(3,), strides=(-1,), dtype=(0, 8, 1))),
+            import_call(Producer(strides=(-3, 1), byte_offset=16)),
+            True,
+        ),
+        (
+            import_call(Producer(strides=None, version=(2, 0))),
+            import_call(Producer(strides=None)),
+            False,
+        ),
         (factory("dtype='int8'"), factory("shape=(6,)", "dtype='int8'"), True),
         (factory("dtype='int8'"), factory(), False),
         (factory(), factory("shape=(6,)"), True),
@@ -112,6 +122,7 @@ def test_what_a_call_that_ended_excludes(ended: Call, other: Call, is_covered: b
         (import_call(LegacyProducer(dtype=(0, 8, 1))), "C-12"),
         (import_call(Producer(dtype=(0, 7, 1))), ""),  # the check knows why it sends that
         (import_call(Producer(shape=(2, -3))), ""),
+        (import_call(Producer(strides=None, version=(2, 0))), ""),
         (Call("free", "the deleter"), "X-04"),
         (view("x.T"), None),
         (factory("dtype='int8'"), None),

@@ -20,6 +20,7 @@ from .journal import (
     VIEW,
     Call,
     Ending,
+    is_ranked,
     traits,
 )
 
@@ -58,7 +59,8 @@ def rule_of(call: Call) -> str | None:
         return None
     if call.kind == "import":
         words = " ".join(call.keywords)
-        of_traits = OF_STRUCT if set(call.keywords) <= OF_STRUCT.keys() else OF_TENSOR
+        is_plain = set(call.keywords) <= OF_STRUCT.keys()
+        of_traits = OF_STRUCT if is_plain else OF_TENSOR if is_ranked(call.keywords) else {}
         return _first({**OF_IMPORT, **of_traits}, words, "")
     if call.kind == "request" and traits(call.subject):
         return _of_array(call.subject)

@@ -14,6 +14,7 @@ import mmap
 import os
 import re
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -33,6 +34,7 @@ FACTORY = "the factory"  # its call without keywords, which stands for all of it
 AGAIN, ON_THREAD, LEGACY = "again", "on another thread", "legacy"
 # Words of imports: another struct, and an array of the library.
 VERSIONED, OWN = "versioned", "of its own"
+OF_STRUCTS = (LEGACY, VERSIONED, "OldProducer", "LegacyProducer")
 EVERY = (EVERY_REQUEST, EVERY_IMPORT, FACTORY)
 RESULT = "what from_dlpack returned"  # the subject of calls of results
 VIEW = " of "  # in the name of each view: "x[1:] of float32 (6,)"
@@ -89,12 +91,21 @@ RANKED = (
 )
 
 
+_OF_CONSUMERS = ("copy=", "device=")  # keywords
+
+
+def is_ranked(words: Iterable[str]) -> bool:
+    """Whether a tensor has no other traits: those make it invalid, or are up to the consumer."""
+    known = (*RANKED, *_OF_CONSUMERS, *OF_STRUCTS)
+    return all(each.startswith(known) for each in words)
+
+
 def _blamed(words: set[str]) -> set[str]:
     """Leaves one of several traits: an import that ends is not repeated with each of the others."""
     ranked = [each for trait in RANKED for each in words if each.startswith(trait)]
-    if not ranked:
+    if not ranked or not is_ranked(words):
         return words
-    return {ranked[0], *(each for each in words if each.startswith(("copy=", "device=")))}
+    return {ranked[0], *(each for each in words if each.startswith(_OF_CONSUMERS))}
 
 
 _OF_KINDS = {LEGACY, "max_version", "max_version=None"}

@@ -29,7 +29,7 @@ def _unusual(fields: Fields) -> Fields:
 
 
 def _trait(name: str, value: Any) -> str:
-    """Names what consumers must support; any other value as it is spelled.
+    """Names what consumers must support, "" for any valid shape; another value is spelled.
 
     >>> _trait("strides", (-3, -1)), _trait("shape", ()), _trait("shape", (-1,))
     ('negative strides', 'rank 0', 'shape=(-1,)')
@@ -38,8 +38,10 @@ def _trait(name: str, value: Any) -> str:
     is_valid = value is not None and all(abs(each) < FARTHEST for each in numbers)
     if name == "strides" and is_valid and value:
         return "negative strides" if min(value) < 0 else "other strides"
-    if name == "shape" and is_valid and (not value or min(value) == 0):
-        return "size 0" if value else "rank 0"
+    if name == "shape" and is_valid and min(value, default=0) >= 0:
+        return "rank 0" if not value else "size 0" if 0 in value else ""
+    if name in ("start", "precise") or (name, value) == ("version", VERSION):
+        return ""
     if name == "byte_offset" and is_valid:
         return "an offset"
     if name == "dtype" and value in samples.READABLE:
@@ -158,7 +160,7 @@ class Producer:
         fields = _unusual(self.fields)
         if fields.get("strides") == row_major(self.fields["shape"] or ()):
             del fields["strides"]
-        return (*_struct_of(self), *(_trait(*it) for it in fields.items()))
+        return (*_struct_of(self), *filter(None, (_trait(*it) for it in fields.items())))
 
     @property
     def values(self) -> Any:

@@ -248,8 +248,8 @@ def _facts(target: Target, array: Array, contents: abi.Contents) -> dict[str, An
     """Returns what the array tells of itself."""
     x, grid = array.x, array.grid
     shape = shape_of(x)
-    if shape is None and grid is not None:
-        shape = grid.shape
+    if shape is None and grid is not None and 0 not in grid.shape:
+        shape = grid.shape  # of an empty array that states none, the library chooses the extents
     has_bounds = device_memory.can_read(contents.device)
     try:
         device = device_of(x)

@@ -165,11 +165,13 @@ def devices_are_refused_with_buffer_error(target: Target) -> str:
     is_early = claimed_standard(target) in WITH_TYPE_ERROR
     classes = (BufferError, TypeError) if is_early else (BufferError,)
     for title, call in each_import(target, survivors(target, foreign())):
+        if isinstance(call.refusal, ImportError):
+            continue  # it supports this device with another package
         if call.refusal is not None:
             is_right = isinstance(call.refusal, classes)
             (refused if is_right else other).append(f"{title}: {call.error_text}")
     if other:
         raise Broken(summed_up(other))
     if not refused:
-        raise Skip("it refuses no device")
+        raise Skip("it refuses no device by itself")
     return note(target, "", refused).removeprefix(", ")

@@ -142,6 +142,7 @@ ROWS = [
         "An empty array whose data is NULL is accepted.",
         (t.EMPTY,),
         "Test the size before testing the pointer.",
+        "The sentence recommends it to producers, whose tensors such a consumer refuses; "
         "onnxruntime#27450, pytorch#41182.",
     ),
     Rule(
@@ -204,6 +205,7 @@ ROWS = [
         "A byte_offset is accepted.",
         (t.OFFSET,),
         "Use data + byte_offset as the address of the first element.",
+        "The sentence recommends it to producers, whose tensors such a consumer refuses.",
     ),
     Rule(
         "C-25",
