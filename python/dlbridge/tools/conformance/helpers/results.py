@@ -300,7 +300,9 @@ def _marked_export(x: Any) -> bool | None:
         contents = abi.read(export_again(x, max_version=VERSION))
     except BufferError:  # it refuses to export read-only memory
         return None
-    return None if contents.version is None else bool(contents.flags & abi.READ_ONLY)
+    if contents.version is None or contents.flags & abi.IS_COPIED:  # a copy may be written
+        return None
+    return bool(contents.flags & abi.READ_ONLY)
 
 
 # Views ---------------------------------------------------------------------------------------
