@@ -18,8 +18,8 @@ from typing import Callable
 
 import pytest
 
+from dlbridge.tools import abi, dtypes, marks
 from dlbridge.tools import clock as clocks
-from dlbridge.tools import dtypes, marks
 from dlbridge.tools.conformance import registry, target
 from dlbridge.tools.conformance.helpers import (
     arrays,
@@ -30,6 +30,7 @@ from dlbridge.tools.conformance.helpers import (
     results,
 )
 from dlbridge.tools.conformance.helpers.grids import Grid
+from dlbridge.tools.conformance.judgement.memory import reaches_beyond
 from dlbridge.tools.conformance.outcomes import Broken, Skip
 
 # The process that ends with live deleters --------------------------------------------------------
@@ -328,3 +329,35 @@ def test_a_repeated_check_states_which_repetition_found_the_fault() -> None:
         registry._repeated(check)(None)  # type: ignore[arg-type]
     expected = "passed at first; when the check was repeated: another answer"
     assert (len(calls), caught.value.got) == (2, expected)
+
+
+# Exports that say nothing about their array ------------------------------------------------------
+
+
+def _export(flags: int, strides: tuple[int, ...] = (3, 1)) -> abi.CtypesTensor:
+    return abi.make(data=abi.memory(bytes(64)), shape=(2, 3), strides=strides, flags=flags)
+
+
+def test_a_copy_tells_neither_the_address_of_its_array_nor_whether_it_may_be_written() -> None:
+    def array_with(flags: int) -> SimpleNamespace:
+        return SimpleNamespace(__dlpack__=lambda **keywords: _export(flags).capsule())
+
+    assert results.addresses_of(_target("tensor"), array_with(0)) != []
+    assert results.addresses_of(_target("tensor"), array_with(abi.IS_COPIED)) == []
+    assert results.marks(array_with(abi.READ_ONLY)) == {"__dlpack__": True}
+    assert results.marks(array_with(abi.IS_COPIED)) == {}
+
+
+def test_a_tensor_reaches_beyond_an_array_only_from_within() -> None:
+    contents = abi.read(_export(0).capsule())
+    first = contents.first
+    assert reaches_beyond(contents, (first, first + 20))
+    assert reaches_beyond(contents, (first + 4, first + 24))
+    assert not reaches_beyond(contents, (first, first + 24))
+    assert not reaches_beyond(contents, (first + 24, first + 48))
+    assert not reaches_beyond(contents, None)
+
+
+def test_the_widths_of_a_dtype() -> None:
+    known = {(2, 32, 1): True, (2, 4, 1): False, (0, 3, 1): False, (200, 3, 1): True}
+    assert {each: dtypes.has_width(each) for each in known} == known
