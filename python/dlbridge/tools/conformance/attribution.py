@@ -38,10 +38,6 @@ OF_REQUEST = {
 }
 OF_IMPORT = {"copy=True": "S-14", "copy=False": "S-15", "device=": "S-23", OWN: "C-30"}
 OF_STRUCT = {"OldProducer": "C-01", "LegacyProducer": "C-03", VERSIONED: "C-17", LEGACY: "C-03"}
-# Those that report imports of some tensors only, by a trait.
-OF_TENSOR = dict(
-    zip(RANKED, ("X-06", "C-36", "C-08", "C-09", "C-10", "C-25", "C-16", "C-12", "C-13"))
-)
 # Those that report requests of one array only, by a word of its name.
 OF_ARRAY = {
     **{RESULT: "C-30", " after ": "P-38", VIEW: "P-38", "size 0": "P-19", "rank 0": "P-20"},
@@ -60,14 +56,14 @@ def rule_of(call: Call) -> str | None:
     if call.kind == "import":
         words = " ".join(call.keywords)
         is_plain = set(call.keywords) <= OF_STRUCT.keys()
-        of_traits = OF_STRUCT if is_plain else OF_TENSOR if is_ranked(call.keywords) else {}
+        of_traits = OF_STRUCT if is_plain else RANKED if is_ranked(call.keywords) else {}
         return _first({**OF_IMPORT, **of_traits}, words, "")
     if call.kind == "request" and traits(call.subject):
         return _of_array(call.subject)
     if call.kind == "request":
         return _first(OF_REQUEST, " ".join(call.keywords), "P-03")
     if call.text == END.text:
-        return OF_TENSOR["deleter=False"] if "deleter=False" in call.keywords else "C-07"
+        return RANKED["deleter=False"] if "deleter=False" in call.keywords else "C-07"
     others = {"device": "P-02", "drop": "X-01", "used": "X-03", "free": "X-04", "source": "X-07"}
     return others[call.kind]
 
@@ -78,7 +74,7 @@ def is_of_few(call: Call) -> bool:
         return True
     if call.kind == "import":
         words = " ".join(call.keywords)
-        return OWN in call.keywords or _first(OF_TENSOR, words, "") == rule_of(call) != ""
+        return OWN in call.keywords or _first(RANKED, words, "") == rule_of(call) != ""
     return bool(traits(call.subject))
 
 

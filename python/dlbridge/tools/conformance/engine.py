@@ -48,7 +48,7 @@ CAUSES = {
 LIMIT = 900.0  # seconds for all probes
 LATE = "not examined: the run has taken longer than {:g} s"
 NO_PART = "this is no part of DLPack, and the checks leave it out"
-REPAIR_FIRST = "repair it first, as it is probably the cause"
+REPAIR_FIRST = "probably the cause, so repair that first"
 NOT_RUN = {"outcome": "skip", "got": "interrupted"}
 
 # Gets the number of probes that have begun before, that of all, and the current rule.
@@ -249,7 +249,8 @@ class Examination:
         causes = tuple(each for each in self._causes(result) if self._is_broken(each))
         if not causes:
             return result
-        got = f"{' and '.join(causes)} is broken: {REPAIR_FIRST}; {result.got}"
+        are = "is" if len(causes) == 1 else "are"
+        got = f"{' and '.join(causes)} {are} broken: {REPAIR_FIRST}; {result.got}"
         return replace(result, outcome="skip", got=got, causes=causes)
 
     def _causes(self, result: Result) -> Iterator[str]:

@@ -85,12 +85,18 @@ class Call(NamedTuple):
 
 
 # The traits of the tensors that consumers are examined with; libraries fail most at the first ones.
-RANKED = (
-    *("deleter=False", "negative strides", "strides=None", "an offset", "other strides"),
-    *("rank 0", "size 0", "dtype ", "read-only"),
-)
-
-
+# With each, the rule that reports an import which it ends.
+RANKED = {
+    "deleter=False": "X-06",
+    "negative strides": "C-36",
+    "strides=None": "C-08",
+    "an offset": "C-09",
+    "other strides": "C-10",
+    "rank 0": "C-25",
+    "size 0": "C-16",
+    "dtype ": "C-12",
+    "read-only": "C-13",
+}
 _OF_CONSUMERS = ("copy=", "device=")  # keywords
 
 
