@@ -329,24 +329,28 @@ def install(*packages: str) -> None:
     subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
 
 
+def add_group(name: str) -> Path:
+    """Installs a dependency group into the environment of the tools, once for each state of the
+    group. Returns the environment's folder of programs."""
+    folder = TOOLS / "bin"
+    complete = folder / f".complete-{name}"  # lists the installed packages
+    with locked("tools"):
+        if not complete.exists() or complete.read_text() != str(group(name)):
+            install(*group(name))
+            complete.write_text(str(group(name)))
+    return folder
+
+
 def build_tools() -> Path:
     """Installs the build tools into the environment that all sessions share, so that no session
     repeats the build of another. Returns the folder of the programs."""
-    folder = TOOLS / "bin"
-    complete = folder / ".complete"  # lists the installed packages
-    with locked("tools"):
-        if not complete.exists() or complete.read_text() != str(group("build")):
-            install(*group("build"))
-            complete.write_text(str(group("build")))
-    return folder
+    return add_group("build")
 
 
 def tools_with(name: str, pattern: str) -> list[Path]:
     """The paths below the site-packages of the tools that match a pattern, once a dependency group
-    is installed there."""
-    with locked("tools"):
-        if not list(TOOLS.glob(f"lib/python*/site-packages/{pattern}")):
-            install(*group(name))
+    is installed there. The group is asked for by name: other groups may bring such paths too."""
+    add_group(name)
     return sorted(TOOLS.glob(f"lib/python*/site-packages/{pattern}"))
 
 
