@@ -12,7 +12,7 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 
-/// The reasons why dlbridge refuses a tensor or a request. docs/errors.md describes when each of
+/// The reasons why dlbridge refuses a tensor or a request. docs/reference/errors.md describes when each of
 /// them is reported.
 enum class errc : std::uint8_t {
   // The object, its capsule or its struct is invalid.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/field.md and its details: what the generator makes of docs/field, and nothing else."""
+"""docs/generated/field.md and its details: what the generator makes of docs/field, and nothing else."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from field import (  # noqa: E402 - from the folder docs
     rule_pages,
 )
 
-FOLDER = "generated/field"
 DOCS = CHECKOUT / "docs"
+PAGES = DOCS / "generated"
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +38,16 @@ def field() -> data.Field:
 
 
 def files() -> list[Path]:
-    return [DOCS / "field.md", *(DOCS / FOLDER).glob("*.md")]
+    return [PAGES / "field.md", *(PAGES / "field").glob("*.md")]
 
 
 def test_the_pages_are_generated(field: data.Field) -> None:
-    text = {each.relative_to(DOCS).as_posix(): each.read_text(encoding="utf-8") for each in files()}
+    text = {
+        each.relative_to(PAGES).as_posix(): each.read_text(encoding="utf-8") for each in files()
+    }
     assert text == page.pages(field), (
         "the pages are generated from docs/field/*.json; generate them again: "
-        "PYTHONPATH=docs python -m field.page docs/field docs/field.md"
+        "PYTHONPATH=docs python -m field.page docs/field docs/generated"
     )
 
 
