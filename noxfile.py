@@ -958,7 +958,7 @@ APART = [each for each in reversed(PEERS) if each not in TOGETHER and each.name 
 
 @nox.session
 def field(session: nox.Session) -> None:
-    """Examines what every library supports, imports and exports, and writes docs/generated/field.md.
+    """Examines what every library supports, imports and exports, and writes the survey.
 
     `python3 noxfile.py field -- --part conformance` repeats one part only.
     """

@@ -81,7 +81,8 @@ class Planted(unittest.TestCase):
         for text in ("docs/reference/protocol.md", "protocol.md", "gone.md"):
             faults = self.faults(changelog=f"[{text}](docs/reference/errors.md#in-c)\n")
             self.assert_one(faults, f"the link [{text}] leads to docs/reference/errors.md")
-        links = "[docs/reference/errors.md](errors.md), [errors.md](errors.md), [of errors.md](errors.md)\n"
+        texts = ("docs/reference/errors.md", "errors.md", "of errors.md")
+        links = ", ".join(f"[{text}](errors.md)" for text in texts) + "\n"
         self.assertEqual(self.faults(docs_reference_protocol=links), [])
 
     def test_the_anchors_of_headings(self) -> None:
