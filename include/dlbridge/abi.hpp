@@ -177,7 +177,6 @@ DLBRIDGE_LOCAL inline constexpr int max_rank = 64;
 
 /// The capsule names of one managed struct: fresh_name() until a consumer takes the tensor out of
 /// the capsule, used_name() afterwards (spec 3.1).
-///
 /// @tparam Managed DLManagedTensor or DLManagedTensorVersioned.
 template <class Managed>
 struct struct_traits;

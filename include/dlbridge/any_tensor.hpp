@@ -19,7 +19,6 @@ DLBRIDGE_BEGIN_NAMESPACE
 
 /// The owner of a tensor of any dtype and rank on any device. visit calls a function with the
 /// element type.
-///
 /// @par Ownership
 /// Move-only. A moved-from object is empty.
 class any_tensor {
@@ -115,7 +114,6 @@ decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<Firs
 }  // namespace detail
 
 /// Calls a function with a typed view of a tensor whose element type is known at run time only.
-///
 /// @tparam List The element types to support, as types<...>.
 /// @param view The view, of memory that the CPU can access.
 /// @param visitor Called as visitor(tensor_span<T const>), with T the element type. It must return

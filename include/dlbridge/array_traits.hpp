@@ -47,7 +47,6 @@ class dims {
             class = std::enable_if_t<!std::is_same_v<Container, dims>>>
   dims(Container const&) noexcept;
   /// Copies an array of integers.
-  ///
   /// @param values The integers.
   /// @param count Their number. If it is above 64, the size becomes 65, which build refuses.
   template <class Integer>
@@ -70,7 +69,6 @@ class dims {
 };
 
 /// The properties of an array that dlbridge needs to export it.
-///
 /// @par Lifetime
 /// The description points to the elements of the array, and copies everything else.
 struct description {
@@ -83,7 +81,6 @@ struct description {
   std::uint64_t flags = 0;        ///< flag_read_only, flag_padded, flag_is_copied.
 
   /// Describes elements of a C++ type in host memory.
-  ///
   /// @tparam T The element type. T const makes the tensor read-only.
   /// @param data The first element.
   /// @param shape The extents.
@@ -128,7 +125,6 @@ struct description {
 /// prepare is called before each export, and may throw, such as raise(refusal(...)) for an array
 /// that DLPack cannot describe. It may evaluate an array whose elements are computed when they are
 /// needed. It is not called for `__dlpack_device__`.
-///
 /// @tparam T The array type, without const.
 template <class T>
 struct array_traits {
@@ -146,13 +142,11 @@ template <class T>
 description describe(T& array) noexcept;
 
 /// Prepares an array for an export, by array_traits<T>::prepare if it exists.
-///
 /// @throws as array_traits<T>::prepare.
 template <class T>
 void prepare([[maybe_unused]] T& array);
 
 /// The stream that orders work on the elements of an array.
-///
 /// @param array The array.
 /// @param where The device of its elements.
 /// @return array_traits<T>::stream(array) if it exists, otherwise the default stream of the device.
@@ -160,12 +154,10 @@ template <class T>
 stream_ref ready_on(T& array, device where) noexcept;
 
 /// Constructs a T from a tensor, by array_traits<T>::adopt.
-///
 /// @param tensor The managed_tensor, by move.
 /// @throws error null_data, when the managed_tensor is empty; the report of array_traits<T>::check,
 ///   without which device_mismatch states that the CPU cannot access the memory; and as
 ///   array_traits<T>::adopt.
-///
 /// @par Ownership
 /// The T owns the tensor. If adopt throws before it moves from the tensor, the caller still owns
 /// the tensor.

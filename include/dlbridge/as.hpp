@@ -73,7 +73,6 @@ struct view_traits {
 };
 
 /// Converts a view to another view type, without a copy.
-///
 /// @tparam T An mdspan of std, Kokkos or cuda::std, a std::span of a row-major tensor of rank 1, or
 ///   a type with view_traits.
 /// @param view The view, of memory that the CPU can access.
@@ -85,7 +84,6 @@ struct view_traits {
 ///   (the strides do not match the layout of T; for layout_stride they are not positive, or
 ///   interleave). A layout whose is_always_unique() is false, such as layout_stride_relaxed of
 ///   CCCL, takes strides of 0, and negative ones if it has an offset.
-///
 /// @par Lifetime
 /// The result is valid as long as the tensor of the view.
 template <class T>
@@ -98,13 +96,11 @@ T as(managed_tensor const&&) = delete;  // dangles: keep it in a variable
 #if defined(__cpp_lib_span)
 /// Converts a view of a row-major tensor of any rank to a std::span of all its elements, without a
 /// copy. Available where the standard library has std::span.
-///
 /// @tparam T The element type. T const accepts read-only memory.
 /// @param view The view, of memory that the CPU can access.
 /// @return A span of view.count() elements, in row-major order.
 /// @throws error dtype_mismatch, device_mismatch, layout_mismatch, read_only or misaligned, with
 ///   all of them in one message.
-///
 /// @par Lifetime
 /// The span is valid as long as the tensor of the view.
 template <class T>

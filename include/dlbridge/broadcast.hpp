@@ -45,10 +45,8 @@ dims extents_in(Operand const& operand);
 /// A read-only view of a number, or of a tensor in host memory, that repeats its elements to reach
 /// some extents: the stride of a dimension along which they repeat is 0. broadcast_to makes it.
 /// Copyable. The object stores a number, and borrows the memory of a tensor.
-///
 /// @tparam T The element type, without const.
 /// @tparam Shape shape<...> or dynamic_rank.
-///
 /// @par Lifetime
 /// That of a tensor is valid as long as the tensor.
 template <class T, class Shape = dynamic_rank>
@@ -120,7 +118,6 @@ class broadcast_span {
 
 /// Views a number or a tensor with other extents, by the rules of NumPy: the dimensions are aligned
 /// at the last one, missing ones are added in front, and an extent of 1 repeats.
-///
 /// @tparam T The element type.
 /// @tparam Shape The shape of the view, which the extents must meet: shape<...> or dynamic_rank.
 /// @param source A number that T represents, or that a floating T rounds; a tensor of dtype T in

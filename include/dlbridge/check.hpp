@@ -20,7 +20,6 @@ DLBRIDGE_BEGIN_NAMESPACE
 DLBRIDGE_INLINE bool meets(tensor_view const& view, requirement const& need) noexcept;
 
 /// Checks a view against a requirement.
-///
 /// @param view The view.
 /// @param need The requirement.
 /// @return a report with every rule that the view breaks: dtype_mismatch, rank_mismatch,
@@ -28,7 +27,6 @@ DLBRIDGE_INLINE bool meets(tensor_view const& view, requirement const& need) noe
 report check_view(tensor_view const& view, requirement const& need) noexcept;
 
 /// Throws if a view does not meet a requirement.
-///
 /// @param view The view.
 /// @param need The requirement.
 /// @throws error with the report of check_view, if the view breaks a rule.

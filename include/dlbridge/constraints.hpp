@@ -31,7 +31,6 @@ struct column_major {};
 /// Requires compact elements in any order of the dimensions.
 struct compact {};
 /// Requires a device.
-///
 /// @tparam DeviceType A value of DLDeviceType, or a constant of device_filter.
 template <std::int32_t DeviceType>
 struct on {};

@@ -117,7 +117,6 @@ DLBRIDGE_COLD device_text name_of(device where) noexcept;
 
 /// Parses the name of a device, where "cuda" means "cuda:0"; the inverse of name_of for ordinals
 /// that are not negative.
-///
 /// @param name A null-terminated name such as "cuda:1".
 /// @param[out] out The device; unchanged if the name is not valid.
 /// @return Whether the name is valid.

@@ -108,7 +108,6 @@ constexpr Text& append_name(Text& text, dtype t) noexcept;
 DLBRIDGE_COLD dtype_text name_of(dtype t) noexcept;
 
 /// Parses the name of a dtype; the inverse of name_of.
-///
 /// @param name A null-terminated name such as "float32"; lanes also as in PyTorch's
 ///   "float4_e2m1fn_x2".
 /// @param[out] out The dtype; unchanged if the name is not valid.
@@ -127,7 +126,6 @@ bool try_parse_dtype(char const* name, dtype& out) noexcept;
 /// The elements of that dtype have the size of T: bits * lanes is 8 * sizeof(T). Elements that
 /// share bytes, such as those of int4, have no C++ type; two of them may be one element with two
 /// lanes.
-///
 /// @tparam T The element type, without const.
 template <class T, class = void>
 struct dtype_traits {

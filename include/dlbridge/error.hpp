@@ -110,7 +110,6 @@ struct text_head {
 
 /// A text of bounded length that needs no heap. A text that does not fit is truncated and ends in
 /// "...", or in a few more dots in place of the bytes of a character of UTF-8 that would be split.
-///
 /// @tparam Capacity Bytes, including the terminating null.
 template <std::size_t Capacity>
 class bounded_text {
@@ -158,7 +157,6 @@ struct [[nodiscard]] report {
 };
 
 /// A report with one reason.
-///
 /// @param code The reason.
 /// @param expected What was required; copied.
 /// @param got What was received; copied.
@@ -197,7 +195,6 @@ class DLBRIDGE_PUBLIC error : public std::exception {
 /// not return, if the program defines that macro. Otherwise it prints the message to stderr and
 /// calls std::terminate. All translation units of a program define the macro alike, because the
 /// linker keeps one raise of them all.
-///
 /// @param why The refusal.
 /// @throws error with the report why, in builds with exceptions.
 /// @pre why.ok() is false.

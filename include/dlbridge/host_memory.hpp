@@ -60,7 +60,6 @@ managed_tensor build_compact(description d, struct_kind kind, host_allocator con
 }  // namespace detail
 
 /// Creates a row-major tensor in new host memory. Its elements are not initialized.
-///
 /// @param type The dtype.
 /// @param shape The extents.
 /// @param kind The struct kind.

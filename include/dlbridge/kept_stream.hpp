@@ -26,7 +26,6 @@ DLBRIDGE_LOCAL std::uint64_t thread_number() noexcept;
 /// A default stream of CUDA is that of the context of the reference. Store the result of
 /// `in_current_context` (runtime/order.hpp): a reference without a context means another stream
 /// where another context is current.
-///
 /// @par Ownership
 /// As stream_ref.
 class kept_stream {

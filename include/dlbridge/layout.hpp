@@ -25,7 +25,6 @@ inline bool try_multiply(std::int64_t a, std::int64_t b, std::int64_t& out) noex
 bool try_add(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept;
 
 /// Computes the number of elements: 1 at rank 0, and 0 if any extent is 0.
-///
 /// @param rank Number of dimensions.
 /// @param shape rank extents.
 /// @param[out] out The number of elements.
@@ -57,7 +56,6 @@ inline bool is_column_major(int rank, std::int64_t const* shape,
 bool is_compact(int rank, std::int64_t const* shape, std::int64_t const* strides) noexcept;
 
 /// Computes the offsets of the elements with the lowest and the highest address.
-///
 /// @param rank Number of dimensions.
 /// @param shape rank extents.
 /// @param strides rank strides in elements, or null for row-major.

@@ -16,11 +16,9 @@ DLBRIDGE_BEGIN_NAMESPACE
 
 /// The owner of a DLManagedTensor or a DLManagedTensorVersioned. It may be empty. It is as large as
 /// a pointer: the lowest bit of the address encodes the struct kind.
-///
 /// @par Ownership
 /// Move-only; a moved-from object is empty. The destructor calls the deleter of the tensor, unless
 /// that is null (spec 1.2).
-///
 /// @par Thread and GIL
 /// Objects are not synchronized. The deleter may run in any thread, with or without the GIL
 /// (spec 3.3).
@@ -36,17 +34,14 @@ class managed_tensor {
   ~managed_tensor();
 
   /// Takes ownership of a tensor from a producer, then validates it.
-  ///
   /// @param raw The struct; null yields an empty owner.
   /// @throws error version_mismatch (the major version is unknown), or as check_tensor.
-  ///
   /// @par Ownership
   /// The function takes ownership before the checks, and calls the deleter after a refusal. Of a
   /// struct with an unknown major version it reads only the version and the deleter (spec 2.1).
   template <class Managed>
   [[nodiscard]] static managed_tensor steal(Managed* raw);
   /// The same as steal, but reports a refusal in why instead of throwing it.
-  ///
   /// @param raw The struct; null yields an empty owner.
   /// @param[out] why The refusal; unchanged on success.
   /// @return The owner; empty after a refusal.
@@ -78,7 +73,6 @@ class managed_tensor {
 
   /// Releases the struct without freeing it. to_versioned and to_legacy (build.hpp) convert to
   /// the required kind first.
-  ///
   /// @return The struct, whose deleter the caller must call once. Null if the struct has the other
   ///   kind; this object then still owns it.
   [[nodiscard]] DLManagedTensorVersioned* release_versioned() noexcept;

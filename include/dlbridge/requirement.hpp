@@ -52,7 +52,6 @@ struct device_filter {
 
 /// What a consumer requires of a tensor. The default accepts every tensor in memory that the CPU
 /// can access.
-///
 /// @par Lifetime
 /// The requirement points to the extents and to the other dtypes, which must outlive it.
 struct requirement {
@@ -77,7 +76,6 @@ struct requirement {
 
 /// Appends a requirement in the form of messages and signatures: "uint8[*, n, 3] on cpu,
 /// writable".
-///
 /// @param text The text to append to.
 /// @param need The requirement.
 /// @param has_extents Whether need.extents is not null. It is a parameter, because g++ with

@@ -16,10 +16,8 @@ DLBRIDGE_BEGIN_NAMESPACE
 
 /// A reference-counted owner of a managed tensor. It is as large as a pointer, half the size of a
 /// std::shared_ptr.
-///
 /// @par Ownership
 /// Each copy is another owner. A moved-from object is empty.
-///
 /// @par Thread and GIL
 /// As std::shared_ptr: several threads may use different copies at the same time, but not the same
 /// object.

@@ -21,7 +21,6 @@ enum class default_stream : std::uint8_t { legacy, per_thread };
 /// The handles of CUDA's default streams mean another stream in each context of CUDA. A reference
 /// to a default stream therefore means the one of a context, or, without a context, the one of the
 /// context that is current where the reference is used.
-///
 /// @par Ownership
 /// The reference does not own the stream. The caller keeps the stream and its context valid.
 class stream_ref {
@@ -36,7 +35,6 @@ class stream_ref {
 
   /// The default stream of a device (spec 4.4): the handle 1 (legacy) or 2 (per-thread) on CUDA,
   /// the null handle on other devices.
-  ///
   /// @param where The device.
   /// @param which The default stream of CUDA; ignored on other devices.
   static stream_ref default_of(dlbridge::device where,
@@ -83,7 +81,6 @@ std::int64_t protocol_stream(stream_ref stream) noexcept;
 stream_request unnamed_stream(device where) noexcept;
 
 /// Interprets the integer of `__dlpack__(stream=...)` for a device (spec 4.4).
-///
 /// @param where The device of the tensor.
 /// @param value The integer; only -1 is valid on devices without streams.
 /// @param[out] out The request; unchanged if the value is refused.

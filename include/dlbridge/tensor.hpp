@@ -44,12 +44,10 @@ constexpr bool is_widened =
 }  // namespace detail
 
 /// A non-owning view of a tensor whose dtype, shape and constraints have been checked.
-///
 /// @tparam T The element type. T const accepts read-only memory, T refuses it.
 /// @tparam Shape shape<...> or dynamic_rank.
 /// @tparam Constraints row_major, column_major, compact, on<...>, aligned<...>, converted or
 ///   by_value.
-///
 /// @par Lifetime
 /// Valid as long as the tensor of the view.
 template <class T, class Shape = dynamic_rank, class... Constraints>
@@ -158,7 +156,6 @@ class tensor_span {
 
 /// The owner of a tensor whose dtype, shape and constraints have been checked. The template
 /// parameters are those of tensor_span.
-///
 /// @par Ownership
 /// Move-only. A moved-from object may only be destroyed or assigned to.
 template <class T, class Shape = dynamic_rank, class... Constraints>

@@ -15,7 +15,6 @@ DLBRIDGE_BEGIN_NAMESPACE
 
 /// A non-owning view of a tensor: data, dtype, shape, strides, device and flags. Trivially
 /// copyable; pass it by value.
-///
 /// @par Lifetime
 /// The view points to the data, the shape and the strides of the tensor, and is valid as long as
 /// that tensor.

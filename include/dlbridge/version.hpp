@@ -31,7 +31,6 @@ enum class copy_policy : std::uint8_t {
 };
 
 /// The struct kind that a producer returns for `max_version=` (spec 2.2).
-///
 /// @param max_version The newest version that the consumer supports; 0.0 if it passed none.
 /// @return legacy for major 0, otherwise versioned. The consumer then decides whether it can read
 ///   the version in the struct.
@@ -44,7 +43,6 @@ constexpr struct_kind struct_kind_for(version max_version) noexcept {
 constexpr bool readable(version received) noexcept { return received.major_number == stated_major; }
 
 /// The refusal of a version that is not readable.
-///
 /// @return a report: version_mismatch.
 DLBRIDGE_COLD report unreadable(version received) noexcept;
 

@@ -48,7 +48,6 @@ struct array_traits<arma::Cube<T>> {
 
 /// A constant Armadillo array on memory that it does not own, which as<T const> returns: Armadillo
 /// has no type of its own for read-only memory.
-///
 /// @par Lifetime
 /// As the tensor behind the view. A copy of the array inside owns its elements.
 template <class Array>

@@ -93,10 +93,8 @@ struct kokkos_facts {
 }  // namespace detail
 
 /// Exports a View.
-///
 /// @par Ownership
 /// The tensor owns a copy of the View, and so shares its memory.
-///
 /// @par Lifetime
 /// If Kokkos allocated the memory, the consumer must free the tensor before Kokkos::finalize(). If
 /// the View does not own the memory, the caller keeps it valid until the tensor is freed.

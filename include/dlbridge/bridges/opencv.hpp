@@ -26,20 +26,16 @@ inline cv::Mat mat_view(tensor_view const& of, int required_depth, int channels)
 }  // namespace detail
 
 /// Exports a Mat. The shape is that of the Mat, with several channels as the last dimension.
-///
 /// @par Ownership
 /// The tensor owns a copy of the Mat, and so shares its memory.
-///
 /// @par Lifetime
 /// If the Mat does not own the memory, the caller keeps it valid until the tensor is freed.
 template <>
 struct array_traits<cv::Mat> {
   static description describe(cv::Mat& m) noexcept;
   /// Creates a Mat that owns a tensor.
-  ///
   /// @param tensor The tensor.
   /// @throws error as as<cv::Mat>, or null_data (the owner is empty).
-  ///
   /// @par Ownership
   /// The last Mat on the memory frees the tensor. After an error the caller still owns it.
   static cv::Mat adopt(managed_tensor&& tensor);

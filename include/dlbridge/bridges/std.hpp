@@ -64,7 +64,6 @@ struct array_traits<std::array<T, N>> {
 };
 
 /// Exports the array that a std::shared_ptr owns. A T const makes the tensor read-only.
-///
 /// @par Ownership
 /// The tensor shares the array. It never has flag_is_copied, because the consumer is not the only
 /// owner.
@@ -100,7 +99,6 @@ struct shaped {
 
 /// Adds a shape to a std::unique_ptr<T[]> or a std::shared_ptr<T[]>, which do not store one:
 /// build(with_shape(std::move(p), {2, 3})).
-///
 /// @param owner The pointer.
 /// @param shape The extents.
 /// @param strides The strides in elements; empty for row-major.
@@ -146,12 +144,10 @@ struct borrowed {
 };
 
 /// Describes memory that the caller keeps valid, for build: build(borrow(p, {rows, columns})).
-///
 /// @tparam T The element type. T const makes the tensor read-only.
 /// @param data The first element.
 /// @param shape The extents.
 /// @param strides The strides in elements; empty for row-major.
-///
 /// @par Lifetime
 /// The memory must outlive every tensor built on it.
 template <class T>

@@ -44,7 +44,6 @@ Adaptor adapt_view(tensor_view const& of, std::int32_t rank);
 }  // namespace detail
 
 /// The xtensor arrays of any rank and of rank N on memory that they do not own, for as<T>.
-///
 /// @tparam T The element type. T const accepts read-only memory.
 /// @tparam Layout With row_major and column_major the memory must be compact. With dynamic, no
 ///   stride of a T const may be negative, and memory that is written to must be row-major.
@@ -65,10 +64,8 @@ template <class T, class Shape, xt::layout_type Layout, bool Sharable, class Tag
 struct array_traits<xt::xfixed_container<T, Shape, Layout, Sharable, Tag>>
     : detail::xtensor_traits<xt::xfixed_container<T, Shape, Layout, Sharable, Tag>> {};
 /// Exports an adaptor. One on a const container or on a pointer to const is read-only.
-///
 /// @par Ownership
 /// The tensor owns the buffer if the adaptor does.
-///
 /// @par Lifetime
 /// If the adaptor does not own the memory, the caller keeps it valid until the tensor is freed.
 template <class Buffer, xt::layout_type Layout, class Shape, class Tag>

@@ -126,7 +126,6 @@ To converted_number(From number) noexcept;
 /// to float without a loss, so that arithmetic is that of float, and from other numbers by an
 /// explicit conversion, which rounds to the nearest number, to even. A number above the largest
 /// finite one becomes infinity, or NaN in a format without infinity.
-///
 /// @tparam Format The format of the bits.
 template <class Format>
 class small_float {
