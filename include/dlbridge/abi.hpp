@@ -155,21 +155,25 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
   }                            \
   }
 
+/// The C++ library: tensors of DLPack as owners and views, their checks and copies, the arrays that
+/// become tensors, and the functions of extensions that take and return them.
 DLBRIDGE_BEGIN_NAMESPACE
-/// The two managed structs of DLPack: DLManagedTensor is legacy, DLManagedTensorVersioned is
+/// The kind of a managed struct of DLPack: DLManagedTensor is legacy, DLManagedTensorVersioned is
 /// versioned. Their layouts differ, so one must never be cast to the other (spec 1.2).
 enum class struct_kind : std::uint8_t { legacy, versioned };
 
-/// The DLPack version that dlbridge implements and writes into versioned structs. It is never newer
-/// than the version of the dlpack.h in use.
+/// The major number of the DLPack version that dlbridge implements and writes into structs.
 DLBRIDGE_LOCAL inline constexpr std::uint32_t stated_major = 1;
+/// The minor number of that version, which is never newer than the dlpack.h in use.
 DLBRIDGE_LOCAL inline constexpr std::uint32_t stated_minor =
     DLPACK_MINOR_VERSION < 3 ? DLPACK_MINOR_VERSION : 3;
 
-/// Bits of DLManagedTensorVersioned::flags (spec 1.8), as 64-bit values on every platform. dlbridge
-/// keeps and ignores unknown bits.
+/// The bit of DLManagedTensorVersioned::flags (spec 1.8) of memory that must not be written.
+/// dlbridge keeps and ignores unknown bits.
 DLBRIDGE_LOCAL inline constexpr std::uint64_t flag_read_only = 1;
+/// The bit of a copy that the producer made, of which the consumer is the only owner.
 DLBRIDGE_LOCAL inline constexpr std::uint64_t flag_is_copied = 2;
+/// The bit of sub-byte elements that each fill whole bytes.
 DLBRIDGE_LOCAL inline constexpr std::uint64_t flag_padded = 4;
 
 /// The largest rank that dlbridge accepts. DLPack defines no limit; NumPy's limit is 64.
@@ -181,16 +185,18 @@ DLBRIDGE_LOCAL inline constexpr int max_rank = 64;
 template <class Managed>
 struct struct_traits;
 
+/// The capsule names of the legacy struct.
 template <>
 struct struct_traits<DLManagedTensor> {
-  static constexpr char const* fresh_name() { return "dltensor"; }
-  static constexpr char const* used_name() { return "used_dltensor"; }
+  static constexpr char const* fresh_name() { return "dltensor"; }      ///< As struct_traits.
+  static constexpr char const* used_name() { return "used_dltensor"; }  ///< As struct_traits.
 };
 
+/// The capsule names of the versioned struct.
 template <>
 struct struct_traits<DLManagedTensorVersioned> {
-  static constexpr char const* fresh_name() { return "dltensor_versioned"; }
-  static constexpr char const* used_name() { return "used_dltensor_versioned"; }
+  static constexpr char const* fresh_name() { return "dltensor_versioned"; }  ///< As struct_traits.
+  static constexpr char const* used_name() { return "used_dltensor_versioned"; }  ///< See there.
 };
 
 /// The name of the capsule that holds a C exchange table (spec 5.1). Consumers never rename it.

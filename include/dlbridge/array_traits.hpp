@@ -37,7 +37,7 @@ constexpr void refuse_bare_extents() noexcept {
 /// A list of up to 64 extents or strides, without heap memory.
 class dims {
  public:
-  dims() noexcept : size_(0) {}
+  dims() noexcept : size_(0) {}  ///< The empty list.
   /// The list {rows, columns, ...} of any integer types.
   template <class... Integer, class = std::enable_if_t<(std::is_integral_v<Integer> && ...) &&
                                                        (sizeof...(Integer) > 0)>>
@@ -51,12 +51,13 @@ class dims {
   /// @param count Their number. If it is above 64, the size becomes 65, which build refuses.
   template <class Integer>
   static dims from(Integer const* values, std::size_t count) noexcept;
-  dims(dims const& other) noexcept : size_(other.size_) { copy_from(other); }
+  dims(dims const& other) noexcept : size_(other.size_) { copy_from(other); }  ///< Copies the list.
+  /// Copies the list.
   dims& operator=(dims const& other) noexcept;
 
-  int size() const noexcept { return size_; }
-  std::int64_t operator[](int i) const noexcept { return value_[i]; }
-  std::int64_t const* data() const noexcept { return value_; }
+  int size() const noexcept { return size_; }                          ///< The number of values.
+  std::int64_t operator[](int i) const noexcept { return value_[i]; }  ///< The value i, from 0.
+  std::int64_t const* data() const noexcept { return value_; }         ///< The values.
 
  private:
   int count() const noexcept { return size_ < max_rank ? size_ : max_rank; }
@@ -132,16 +133,18 @@ struct array_traits {
                 "dlbridge: this type is not described to DLPack. Specialise "
                 "dlbridge::array_traits<T> with describe(T&), or include the header of "
                 "<dlbridge/bridges/> that defines it");
-  static description describe(T&) noexcept;  // so that no further error follows
+  static description describe(T&) noexcept;  ///< So that no further error follows.
 };
 
 /// The description of an array, by array_traits<T>::describe.
+/// @param array The array.
 /// @par Lifetime
 /// Valid until the array moves its elements or frees them.
 template <class T>
 description describe(T& array) noexcept;
 
 /// Prepares an array for an export, by array_traits<T>::prepare if it exists.
+/// @param array The array.
 /// @throws as array_traits<T>::prepare.
 template <class T>
 void prepare([[maybe_unused]] T& array);
@@ -163,8 +166,8 @@ stream_ref ready_on(T& array, device where) noexcept;
 /// the tensor.
 template <class T>
 T adopt_as(managed_tensor&& tensor);
-/// The same, but reports these errors in why, unchanged on success. Without exceptions, what adopt
-/// itself refuses ends the program: check reports it.
+/// Constructs a T from a tensor, as adopt_as, but reports the errors in why, unchanged on success.
+/// Without exceptions, what adopt itself refuses ends the program: check reports it.
 /// @return The T; nothing after a refusal.
 template <class T>
 std::optional<T> try_adopt_as(managed_tensor&& tensor, report& why);

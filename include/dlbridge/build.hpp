@@ -82,9 +82,9 @@ managed_tensor to_legacy(managed_tensor&& m, read_only_policy policy = read_only
 /// build accepts a managed tensor as the array of another managed tensor.
 template <>
 struct array_traits<managed_tensor> {
-  static description describe(managed_tensor& m) noexcept;
-  static report check(tensor_view const&) noexcept { return report(); }
-  static managed_tensor adopt(managed_tensor&& m) noexcept { return std::move(m); }
+  static description describe(managed_tensor& m) noexcept;  ///< The memory of the tensor.
+  static report check(tensor_view const&) noexcept { return report(); }  ///< Takes every device.
+  static managed_tensor adopt(managed_tensor&& m) noexcept { return std::move(m); }  ///< Moves.
 };
 
 namespace detail {

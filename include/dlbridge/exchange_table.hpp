@@ -23,7 +23,7 @@ DLBRIDGE_BEGIN_NAMESPACE
 /// the table fails, its Python exception stays set.
 class exchange_table {
  public:
-  exchange_table() noexcept = default;
+  exchange_table() noexcept = default;  ///< No table.
 
   /// The newest table with a major version that dlbridge can read.
   /// @param first The newest table of the library, which links the older ones; may be null.
@@ -35,14 +35,18 @@ class exchange_table {
   /// The table, or null.
   DLPackExchangeAPI const* get() const noexcept { return api_; }
 
-  /// Whether the table, which must exist, has the function. Some libraries leave out functions that
-  /// dlpack.h declares mandatory (spec 5.2).
+  /// Whether the table, which must exist, has the function of try_lend. Some libraries leave out
+  /// functions that dlpack.h declares mandatory (spec 5.2).
   bool can_lend() const noexcept { return api_->dltensor_from_py_object_no_sync != nullptr; }
+  /// Whether the table has the function of try_export.
   bool can_export() const noexcept {
     return api_->managed_tensor_from_py_object_no_sync != nullptr;
   }
+  /// Whether the table has the function of try_import.
   bool can_import() const noexcept { return api_->managed_tensor_to_py_object_no_sync != nullptr; }
+  /// Whether the table has the function of try_allocate.
   bool can_allocate() const noexcept { return api_->managed_tensor_allocator != nullptr; }
+  /// Whether the table has the function of try_work_stream.
   bool has_work_stream() const noexcept { return api_->current_work_stream != nullptr; }
 
   /// Borrows the tensor of an object, without checks.

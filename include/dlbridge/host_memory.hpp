@@ -18,10 +18,11 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 
-/// Two functions that allocate and free host memory. allocate returns null on failure, otherwise
-/// memory with the alignment, in bytes.
+/// Two functions that allocate and free host memory.
 struct host_allocator {
+  /// Returns memory with the alignment, in bytes, or null on failure.
   void* (*allocate)(std::size_t bytes, std::size_t alignment) noexcept;
+  /// Frees memory of allocate; the numbers are those of its call.
   void (*deallocate)(void* memory, std::size_t bytes, std::size_t alignment) noexcept;
 };
 

@@ -33,13 +33,15 @@ enum class layout : std::uint8_t {
 /// A requirement on the device: any device, memory that the CPU can access, one device type, or one
 /// device.
 struct device_filter {
+  /// In type: any device.
   static constexpr std::int32_t anywhere = -1;
-  static constexpr std::int32_t host = 0;
-  static constexpr std::int32_t any_id = -1;
-  std::int32_t type = host;  ///< anywhere, host, or a value of DLDeviceType.
+  static constexpr std::int32_t host = 0;     ///< In type: memory that the CPU can access.
+  static constexpr std::int32_t any_id = -1;  ///< In id: any ordinal.
+  std::int32_t type = host;                   ///< anywhere, host, or a value of DLDeviceType.
   std::int32_t id = any_id;  ///< any_id, or the required ordinal if type is a DLDeviceType.
 
-  constexpr device_filter() noexcept = default;
+  constexpr device_filter() noexcept = default;  ///< Memory that the CPU can access.
+  /// Requires the members of these values.
   constexpr device_filter(std::int32_t required_type, std::int32_t required_id = any_id) noexcept
       : type(required_type), id(required_id) {}
   /// Does not compile: the second value is an ordinal.
@@ -55,7 +57,7 @@ struct device_filter {
 /// @par Lifetime
 /// The requirement points to the extents and to the other dtypes, which must outlive it.
 struct requirement {
-  static constexpr std::int32_t any_rank = -1;
+  static constexpr std::int32_t any_rank = -1;  ///< In rank: any rank.
 
   dtype type{};                           ///< The dtype; the default, with lanes 0, accepts any.
   std::int32_t rank = any_rank;           ///< The rank, or any_rank.

@@ -23,8 +23,7 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 /// @throws nanobind::python_error TypeError when the tensor does not fit, with the same text as the
 /// refusal of an argument; the producer's exception when that is no refusal, such as
 /// KeyboardInterrupt
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 template <class P>
 P cast(::nanobind::handle object, char const* name = nullptr);
 
@@ -37,8 +36,7 @@ P cast(::nanobind::handle object, char const* name = nullptr);
 /// @throws nanobind::python_error with the exception of the library, such as ImportError
 /// @par Ownership
 /// Takes the tensor, and frees it on failure.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 template <class Tensor>
 ::nanobind::object to_python(Tensor&& tensor, result_choice as = {});
 
