@@ -76,8 +76,7 @@ struct requirement {
   constexpr bool any_type() const noexcept { return type.lanes == 0; }
 };
 
-/// Appends a requirement in the form of messages and signatures: "uint8[*, n, 3] on cpu,
-/// writable".
+/// Appends a requirement in the form of messages and signatures: "uint8[*, n, 3] on cpu, writable".
 /// @param text The text to append to.
 /// @param need The requirement.
 /// @param has_extents Whether need.extents is not null. It is a parameter, because g++ with

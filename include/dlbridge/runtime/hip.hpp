@@ -145,6 +145,7 @@ class context_guard<hip_table> {
 /// The stream: HIP has no contexts, and the device of a default stream is that of the reference.
 stream_ref in_current_context(hip_table const&, stream_ref stream) noexcept;
 
+/// @cond
 /// Enqueues a copy on a stream of the current device.
 /// @return a report: as try_call.
 report try_copy(hip_table const& driver, block_copy const& copy, void* stream) noexcept;
@@ -161,6 +162,7 @@ constexpr bool copies_peer_blocks(hip_table const&) noexcept { return false; }
 report try_copy_peer_block(hip_table const& driver, block_copy const& copy, int to_device,
                            int from_device, void* stream) noexcept;
 
+/// @endcond
 /// Looks up the device of an address.
 /// @param driver the runtime.
 /// @param address the address, in host or device memory.

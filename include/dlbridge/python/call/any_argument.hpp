@@ -80,7 +80,7 @@ class any_argument {
   /// Allocates a tensor with the dtype and the extents of this tensor, in the same way.
   any_argument empty_like() const;
 
-  /// Allocates a row-major tensor of a library. Acquires the GIL.
+  /// Allocates a row-major tensor of a library on a device. Acquires the GIL. The origin is `from`.
   /// @throws python_error as empty_like
   static any_argument allocate(python::origin const& from, dlbridge::dtype type,
                                dims const& extents, dlbridge::device where);

@@ -58,7 +58,7 @@ constexpr bool is_result = detail::result_kind<T>::is_tensor;
 template <class Result>
 ref give_result(Result&& result, PyObject* first_argument = nullptr,
                 result_choice as = {}) noexcept;
-/// Converts a result that may be None, in the same way.
+/// Converts a result that may be empty, which gives None, in the same way.
 template <class Result>
 ref give_result(std::optional<Result>&& result, PyObject* first_argument = nullptr,
                 result_choice as = {}) noexcept;

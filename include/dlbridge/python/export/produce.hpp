@@ -26,7 +26,7 @@ struct export_request {
 };
 
 /// Reads the arguments of `__dlpack__(*, stream, max_version, dl_device, copy)` for a tensor on
-/// device own (spec 4.3).
+/// device own (spec 4.3), as a vectorcall function has them, to out.
 /// @return false, with TypeError set for a positional argument or an unknown keyword, ValueError
 ///   for a bad value, BufferError for a device to which the tensor cannot be copied.
 /// @pre The caller holds the GIL.

@@ -47,8 +47,7 @@ managed_tensor from_buffer(PyObject* exporter) noexcept;
 
 /// A tensor on memory that an array interface describes.
 /// @param object the object.
-/// @param described object.`__array_interface__`, or object.`__cuda_array_interface__`
-///   (version 3).
+/// @param described object.`__array_interface__`, or object.`__cuda_array_interface__` (3).
 /// @param where the device of the memory.
 /// @return the tensor; empty on failure, with an exception set as by from_buffer, or that of
 ///   malformed.
