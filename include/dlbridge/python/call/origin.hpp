@@ -44,8 +44,8 @@ class origin {
 
   /// Converts a tensor to an object of the same library. Uses, in this order, the exchange table of
   /// the object's type, NumPy's C API, the library's from_dlpack, and the from_dlpack of the
-  /// object's __array_namespace__. Without any of them, and where this origin was moved from, the
-  /// object is of the library that init states, else of NumPy without __dlpack__, else a Tensor.
+  /// object's `__array_namespace__`. Without any of them, and where this origin was moved from, the
+  /// object is of the library that init states, else of NumPy without `__dlpack__`, else a Tensor.
   /// @param m the tensor
   /// @param narrows whether the result may be rounded, as `narrow` states
   /// @return the object, or an empty ref with a Python exception set

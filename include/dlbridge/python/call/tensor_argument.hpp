@@ -22,7 +22,7 @@ enum class load_result : unsigned {
 };
 
 /// One tensor argument of one call. It imports the tensor of an object, checks it against
-/// parameter<P>, and reports why the tensor does not meet the requirement.
+/// `parameter<P>`, and reports why the tensor does not meet the requirement.
 /// @par Lifetime
 /// The object, and the active call that shares the import, must outlive this tensor_argument.
 /// @par Thread and GIL

@@ -46,7 +46,7 @@ template <class Tensor>
 nb::object item_of(Tensor&& value, nb::handle owner, result_choice as);
 }  // namespace python::on_nanobind
 
-/// Makes a Python iterator over the tensors at(0), at(1), ..., at(count - 1), for __iter__.
+/// Makes a Python iterator over the tensors at(0), at(1), ..., at(count - 1), for `__iter__`.
 /// @param owner the Python object whose memory the tensors are. The iterator keeps it alive
 /// @param count the number of tensors
 /// @param at a copyable function of an index that returns a member_view of the owner's memory, or

@@ -54,7 +54,7 @@ class DLBRIDGE_LOCAL tensor_iterator : public pybind11::iterator {
   explicit tensor_iterator(pybind11::iterator other) : pybind11::iterator(std::move(other)) {}
 };
 
-/// Makes a Python iterator over the tensors at(0), at(1), ..., at(count - 1), for __iter__.
+/// Makes a Python iterator over the tensors at(0), at(1), ..., at(count - 1), for `__iter__`.
 /// @param owner the Python object whose memory the tensors are. The iterator keeps it alive
 /// @param count the number of tensors
 /// @param at a copyable function of an index that returns a member_view of the owner's memory, or
