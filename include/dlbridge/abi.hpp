@@ -188,15 +188,15 @@ struct struct_traits;
 /// The capsule names of the legacy struct.
 template <>
 struct struct_traits<DLManagedTensor> {
-  static constexpr char const* fresh_name() { return "dltensor"; }      ///< As struct_traits.
-  static constexpr char const* used_name() { return "used_dltensor"; }  ///< As struct_traits.
+  static constexpr char const* fresh_name() { return "dltensor"; }      ///< While fresh.
+  static constexpr char const* used_name() { return "used_dltensor"; }  ///< Once used.
 };
 
 /// The capsule names of the versioned struct.
 template <>
 struct struct_traits<DLManagedTensorVersioned> {
-  static constexpr char const* fresh_name() { return "dltensor_versioned"; }  ///< As struct_traits.
-  static constexpr char const* used_name() { return "used_dltensor_versioned"; }  ///< See there.
+  static constexpr char const* fresh_name() { return "dltensor_versioned"; }      ///< While fresh.
+  static constexpr char const* used_name() { return "used_dltensor_versioned"; }  ///< Once used.
 };
 
 /// The name of the capsule that holds a C exchange table (spec 5.1). Consumers never rename it.

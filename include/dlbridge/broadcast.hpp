@@ -81,7 +81,7 @@ class broadcast_span {
   }
   T const* data() const&& = delete;  ///< of a number it dangles: keep the span in a variable
   int rank() const noexcept { return tensor_.ndim; }                 ///< The number of dimensions.
-  std::int64_t extent(int i) const noexcept { return extents_[i]; }  ///< That of dimension i.
+  std::int64_t extent(int i) const noexcept { return extents_[i]; }  ///< The i-th extent.
   /// The stride of dimension i, in elements.
   std::int64_t stride(int i) const noexcept { return strides_[i]; }
   /// The number of elements, each counted as often as it repeats.

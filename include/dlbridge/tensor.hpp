@@ -113,7 +113,7 @@ class tensor_span {
   /// The address of the first element, or the handle of the memory on devices without addresses.
   T* data() const noexcept { return static_cast<T*>(const_cast<void*>(parts_.view.data())); }
   int rank() const noexcept { return parts_.view.rank(); }  ///< The number of dimensions.
-  std::int64_t extent(int i) const noexcept { return parts_.view.extent(i); }  ///< Of dimension i.
+  std::int64_t extent(int i) const noexcept { return parts_.view.extent(i); }  ///< The i-th extent.
   /// The stride of dimension i, in elements.
   std::int64_t stride(int i) const noexcept;
   /// The number of elements.

@@ -86,7 +86,8 @@ struct array_traits<xt::xtensor_adaptor<Buffer, N, Layout, Tag>>
 template <class Buffer, xt::layout_type Layout, class Shape, class Tag>
 struct view_traits<xt::xarray_adaptor<Buffer, Layout, Shape, Tag>> {
   using adaptor = xt::xarray_adaptor<Buffer, Layout, Shape, Tag>;  ///< The view type.
-  static adaptor view(tensor_view const& of) {                     ///< As as<T>.
+  /// As as<T>.
+  static adaptor view(tensor_view const& of) {
     return detail::adapt_view<adaptor, Buffer, Layout>(of, dynamic_extent);
   }
 };
@@ -94,7 +95,8 @@ struct view_traits<xt::xarray_adaptor<Buffer, Layout, Shape, Tag>> {
 template <class Buffer, std::size_t N, xt::layout_type Layout, class Tag>
 struct view_traits<xt::xtensor_adaptor<Buffer, N, Layout, Tag>> {
   using adaptor = xt::xtensor_adaptor<Buffer, N, Layout, Tag>;  ///< The view type.
-  static adaptor view(tensor_view const& of) {                  ///< As as<T>.
+  /// As as<T>.
+  static adaptor view(tensor_view const& of) {
     return detail::adapt_view<adaptor, Buffer, Layout>(of, static_cast<std::int32_t>(N));
   }
 };

@@ -39,9 +39,8 @@ class any_argument {
                python::ref object = python::ref()) noexcept
       : tensor_(std::move(tensor)), origin_(std::move(from)), object_(std::move(object)) {}
 
-  tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND {
-    return tensor_.view();
-  }  ///< the view
+  /// The view of the tensor, valid as long as this object owns it.
+  tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.view(); }
   tensor_view view() const&& = delete;  ///< dangles: keep it in a variable
   /// As view().
   /// @throws error null_data, when this object was released or moved from; as() and visit() too

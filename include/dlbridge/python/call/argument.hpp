@@ -69,10 +69,10 @@ class argument {
     return any_argument(std::move(tensor_).release(), std::move(origin_), std::move(object_));
   }
 
-  T* data() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.data(); }  ///< As tensor.
+  T* data() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.data(); }  ///< As tensor::data.
   T* data() const&& = delete;                           ///< dangles: keep it in a variable
   int rank() const noexcept { return tensor_.rank(); }  ///< The number of dimensions.
-  std::int64_t extent(int i) const noexcept { return tensor_.extent(i); }  ///< That of dimension i.
+  std::int64_t extent(int i) const noexcept { return tensor_.extent(i); }  ///< The i-th extent.
   /// The stride of dimension i, in elements.
   std::int64_t stride(int i) const noexcept { return tensor_.stride(i); }
   /// The number of elements.

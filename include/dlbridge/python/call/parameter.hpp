@@ -36,9 +36,9 @@ namespace python {
 /// - append_other_types(text): appends the types of these objects to an annotation
 template <class P>
 struct parameter {
-  static constexpr bool is_tensor = false;  ///< see above
-  static constexpr bool optional = false;   ///< see above
-  static constexpr bool borrows = false;    ///< see above
+  static constexpr bool is_tensor = false;  ///< true for a tensor type
+  static constexpr bool optional = false;   ///< true if None is accepted
+  static constexpr bool borrows = false;    ///< true if valid for the call alone
 };
 
 namespace detail {

@@ -63,7 +63,7 @@ constexpr library_name<Id>::operator library() const noexcept {
 
 /// What becomes of the tensors that a function returns: see `returns` and `narrow`.
 struct result_choice {
-  constexpr result_choice() noexcept = default;  ///< Neither.
+  constexpr result_choice() noexcept = default;  ///< No library, and no rounding.
   /// States the two members.
   constexpr result_choice(std::optional<library> in, bool may_narrow) noexcept
       : which(in), narrows(may_narrow) {}
