@@ -60,9 +60,8 @@ class broadcast_span {
                                                                        : max_rank;
 
  public:
-  using element_type = T const;  ///< The type of an element.
-  static constexpr bool has_static_rank =
-      span_type::has_static_rank;  ///< Whether Shape fixes the rank.
+  using element_type = T const;                                        ///< The type of an element.
+  static constexpr bool has_static_rank = span_type::has_static_rank;  ///< Of Shape.
 
   /// The requirement that every object of this type meets, that of tensor_span<T const, Shape>.
   static constexpr requirement required() noexcept { return span_type::required(); }

@@ -87,8 +87,8 @@ DLBRIDGE_LOCAL inline constexpr dtype_row dtype_rows[] = {
     {17, "float4_e2m1fn", 4, false},
     {18, "bcomplex", 0, true},
 };
-constexpr int dtype_row_count =
-    sizeof(dtype_rows) / sizeof(dtype_rows[0]);  ///< The number of rows.
+/// The number of type codes.
+constexpr int dtype_row_count = sizeof(dtype_rows) / sizeof(dtype_rows[0]);
 
 /// Whether dtype_rows has the code.
 constexpr bool is_known(dtype t) noexcept { return t.code < dtype_row_count; }

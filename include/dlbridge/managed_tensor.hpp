@@ -79,8 +79,7 @@ class managed_tensor {
   /// @return The struct, whose deleter the caller must call once. Null if the struct has the other
   ///   kind; this object then still owns it.
   [[nodiscard]] DLManagedTensorVersioned* release_versioned() noexcept;
-  [[nodiscard]] DLManagedTensor*
-  release_legacy() noexcept;  ///< The legacy struct, in the same way.
+  [[nodiscard]] DLManagedTensor* release_legacy() noexcept;  ///< The same of a legacy struct.
 
   /// Frees the tensor: calls its deleter unless that is null, and leaves this owner empty. The call
   /// is a tail call. Unlike the destructor it has no guard against the end of the thread in the

@@ -35,9 +35,8 @@ class ref {
   ref& operator=(ref const&) = delete;
   ~ref() { xdecref(object_); }
 
-  explicit operator bool() const noexcept {
-    return object_ != nullptr;
-  }  ///< Whether it has an object.
+  /// Whether there is an object.
+  explicit operator bool() const noexcept { return object_ != nullptr; }
   PyObject* get() const noexcept { return object_; }  ///< The object, borrowed, or null.
   /// Gives up the reference, which the caller then owns.
   [[nodiscard]] PyObject* release() noexcept { return std::exchange(object_, nullptr); }

@@ -176,8 +176,7 @@ using float8_e4m3fnuz = small_float<detail::signed_format<11, 4, 3, 8, detail::s
 using float8_e5m2 = small_float<detail::signed_format<12, 5, 2, 15, detail::special::ieee>>;
 /// As float8_e5m2 with a bias of 16, without infinity and without -0.
 using float8_e5m2fnuz = small_float<detail::signed_format<13, 5, 2, 16, detail::special::fnuz>>;
-using float8_e8m0fnu =
-    small_float<detail::float8_e8m0fnu_format>;  ///< A power of two without sign.
+using float8_e8m0fnu = small_float<detail::float8_e8m0fnu_format>;  ///< A power of two.
 
 /// The dtype of a small_float.
 template <class Format>
