@@ -23,10 +23,13 @@ output of `python -m dlbridge --include-dir`, `python -m dlbridge_headers --incl
 
 #include <cstdint>
 
-// The version of dlbridge. The CMake files and the Python package read it from these three lines.
-#define DLBRIDGE_VERSION_MAJOR 0
-#define DLBRIDGE_VERSION_MINOR 1
-#define DLBRIDGE_VERSION_PATCH 0
+/// @file
+/// The macros that tell the version of dlbridge and the build.
+
+// The CMake files and the Python package read the version from these three lines.
+#define DLBRIDGE_VERSION_MAJOR 0  ///< The major number of the version of dlbridge.
+#define DLBRIDGE_VERSION_MINOR 1  ///< The minor number of the version of dlbridge.
+#define DLBRIDGE_VERSION_PATCH 0  ///< The patch number of the version of dlbridge.
 
 // dlpack.h lacks these macros before 1.0. All its versions share one include guard, so the
 // compiler uses the copy that is included first.
@@ -43,17 +46,17 @@ dlbridge before headers that bring their own dlpack.h."
 version. Use a dlpack.h 1.x, or a newer dlbridge."
 #endif
 
-// True if dlpack.h is version 1.minor or newer.
+/// Whether dlpack.h is version 1.minor or newer, for the preprocessor.
 #define DLBRIDGE_DLPACK_AT_LEAST(minor) (DLPACK_MINOR_VERSION >= (minor))
 
-// 1 if exceptions are enabled, otherwise 0. Without exceptions raise() calls DLBRIDGE_ON_ERROR
-// (error.hpp).
+/// 1 if exceptions are enabled, otherwise 0. Without them raise() calls DLBRIDGE_ON_ERROR.
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
 #define DLBRIDGE_EXCEPTIONS 1
 #else
 #define DLBRIDGE_EXCEPTIONS 0
 #endif
 
+/// @cond
 // The number of the layouts. A change of the layout of a public type, or of what its members mean,
 // raises it, so that the linker and the loader never merge symbols of two such builds. A test
 // states the layouts.
@@ -154,6 +157,7 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 #define DLBRIDGE_END_NAMESPACE \
   }                            \
   }
+/// @endcond
 
 /// The C++ library: tensors of DLPack as owners and views, their checks and copies, the arrays that
 /// become tensors, and the functions of extensions that take and return them.
