@@ -2,8 +2,11 @@
 """Exchanges tensors between libraries without copying them, by DLPack.
 
 >>> import dlbridge
->>> t = dlbridge.from_dlpack(x)      # x: an array of NumPy, PyTorch, JAX, ... or a raw capsule
->>> y = np.from_dlpack(t)            # the same memory in another library
+>>> x = np.arange(3)             # or an array of PyTorch, JAX, ..., or a raw capsule
+>>> t = dlbridge.from_dlpack(x)
+>>> y = np.from_dlpack(t)        # the same memory in another library
+>>> y.ctypes.data == x.ctypes.data
+True
 """
 
 from __future__ import annotations
@@ -80,10 +83,32 @@ if not TYPE_CHECKING:
 def inspect(x: Any, *, copy: bool | None = None) -> dlbridge.Inspection:
     """Describes a producer, a buffer or a raw capsule, by every protocol that it implements.
 
-    Nothing is consumed, and the result keeps no reference to x. Print the result, or display it in
-    a notebook; to_dict() returns plain values. copy=False omits the requests for a copy; copy=True
-    makes them also for more than 16 MiB. Exceptions of x are part of the result. Raises ValueError
-    for another value of copy.
+    Nothing is consumed, and the result keeps no reference to x. Exceptions of x are part of the
+    result.
+
+    Parameters
+    ----------
+    x : object
+        The producer, the buffer or the capsule.
+    copy : bool, optional
+        False omits the requests for a copy. True makes them also for more than 16 MiB.
+
+    Returns
+    -------
+    Inspection
+        Print it, or display it in a notebook; to_dict() returns plain values.
+
+    Raises
+    ------
+    ValueError
+        If copy has another value.
+
+    Examples
+    --------
+    >>> print(dlbridge.inspect(np.zeros((2, 3))))
+    numpy.ndarray
+    float64[2, 3] on cpu, row-major
+    ...
     """
     from dlbridge.tools.inspection.inspection import inspect  # most programs never need it
 
