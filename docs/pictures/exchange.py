@@ -169,8 +169,8 @@ def exchange(found: Record, theme: str) -> str:
     assert len({found[name]["data"] for name in "act"}) == 1
     for name, shift in (("a", 12), ("c", 26), ("t", 40)):
         middle, tip = centres[name], start + shift
-        body += arrow(f"M{middle} {bottom} C{middle} {bottom + 44} {tip} {bottom + 16} {tip} {memory - 10}",
-                      (tip, memory - 3), 90, colours[HUES[name]])  # fmt: skip
+        curve = f"C{middle} {bottom + 44} {tip} {bottom + 16} {tip} {memory - 10}"
+        body += arrow(f"M{middle} {bottom} {curve}", (tip, memory - 3), 90, colours[HUES[name]])
     item = bits * lanes // 8
     for i, value in enumerate(found["values"]):
         left = start + i * cell

@@ -9,8 +9,8 @@ names its source in a comment above it,
     <!-- from examples/plain_cpp/main.cpp#hook -->
 
 and must equal that region of a file which is built and run elsewhere, between [hook] and [/hook].
-Links lead to files of the checkout, and anchors to headings; a link whose text is the path of a
-page leads to that page. "spec 2.3" in any source cites a section of docs/protocol.md.
+Links and pictures lead to files of the checkout, and anchors to headings; a link whose text is the
+path of a page leads to that page. "spec 2.3" in any source cites a section of docs/protocol.md.
 docs/errors.md has one row for each errc, in their order.
 
 --without NAME leaves out the Python block that imports a package which is not installed, and those
@@ -119,6 +119,7 @@ def block_faults(page: Path, root: Path, without: list[str]) -> list[str]:
 LINK = re.compile(
     r"(?:\[(?P<text>[^][]*))?\]\((?!https?:)(?P<path>[^)#\s]*)(?:#(?P<anchor>[^)\s]*))?\)"
 )
+PICTURE = re.compile(r'\b(?:src|srcset)="(?!https?:)(?P<path>[^"]+)"')
 FENCED = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 
 
@@ -155,6 +156,8 @@ def link_faults(page: Path, root: Path) -> list[str]:
             faults.append(f"no heading {link['path']}#{anchor}")
         elif names_another_page(link["text"] or "", target, (root, page.parent)):
             faults.append(f"the link [{link['text']}] leads to {link['path']}")
+    faults += [f"no picture {each['path']}" for each in PICTURE.finditer(prose)
+               if not (page.parent / each["path"]).is_file()]  # fmt: skip
     return [f"{page.relative_to(root)}: {fault}" for fault in faults]
 
 
