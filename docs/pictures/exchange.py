@@ -258,7 +258,7 @@ def lifetime(found: Record, theme: str) -> str:
     description = (
         f"The program {'; '.join(found['program'])}. The capsule c owns the managed tensor until "
         "PyTorch takes it; then t owns it. The memory stays allocated after del a. At del t, the "
-        "deleter runs once, and the memory is freed."
+        "deleter runs, and the memory is freed."
     )
     return svg.picture(WIDTH, top + row * len(steps) + 12, theme,
                        "Who owns the managed tensor, and when the deleter runs", description,
