@@ -9,8 +9,8 @@ names its source in a comment above it,
     <!-- from examples/plain_cpp/main.cpp#hook -->
 
 and must equal that region of a file which is built and run elsewhere, between [hook] and [/hook].
-Links and pictures lead to files of the checkout, and anchors to headings; a link whose text is the
-path of a page leads to that page. "spec 2.3" in any source cites a section of docs/protocol.md.
+Links lead to files of the checkout, and anchors to headings; a link whose text is the path of a
+page leads to that page. "spec 2.3" in any source cites a section of docs/protocol.md.
 docs/errors.md has one row for each errc, in their order.
 
 --without NAME leaves out the Python block that imports a package which is not installed, and those
@@ -119,6 +119,7 @@ def block_faults(page: Path, root: Path, without: list[str]) -> list[str]:
 LINK = re.compile(
     r"(?:\[(?P<text>[^][]*))?\]\((?!https?:)(?P<path>[^)#\s]*)(?:#(?P<anchor>[^)\s]*))?\)"
 )
+# A picture leads to a file of the checkout, as links do.
 PICTURE = re.compile(r'\b(?:src|srcset)="(?!https?:)(?P<path>[^"]+)"')
 FENCED = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 
