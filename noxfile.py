@@ -173,6 +173,7 @@ def docs(session: nox.Session) -> None:
     session.run("python", "tests/docs/check_pages.py", *left_out)
     session.run("python", ".ci/published.py", "--check")
     session.run("python", "bench/report.py", "--check")
+    session.run("python", "docs/pictures/draw.py", "--check", *left_out)
 
 
 # C++ ------------------------------------------------------------------------------------------
@@ -982,6 +983,15 @@ def field(session: nox.Session) -> None:
 
 
 # Pages, programs, style -----------------------------------------------------------------------
+
+
+@nox.session
+def pictures(session: nox.Session) -> None:
+    """Draws docs/generated/pictures/ anew, and the plots of docs/generated/performance/."""
+    session.env.update(machine.build_environment(machine.find_gcc()))
+    install_wheel(session, *group("pictures"), *torch(session))
+    session.run("python", "docs/pictures/draw.py")
+    session.run("python", "bench/report.py")
 
 
 @nox.session(tags=["tests"])

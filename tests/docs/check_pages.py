@@ -119,6 +119,8 @@ def block_faults(page: Path, root: Path, without: list[str]) -> list[str]:
 LINK = re.compile(
     r"(?:\[(?P<text>[^][]*))?\]\((?!https?:)(?P<path>[^)#\s]*)(?:#(?P<anchor>[^)\s]*))?\)"
 )
+# A picture leads to a file of the checkout, as links do.
+PICTURE = re.compile(r'\b(?:src|srcset)="(?!https?:)(?P<path>[^"]+)"')
 FENCED = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 
 
@@ -155,6 +157,8 @@ def link_faults(page: Path, root: Path) -> list[str]:
             faults.append(f"no heading {link['path']}#{anchor}")
         elif names_another_page(link["text"] or "", target, (root, page.parent)):
             faults.append(f"the link [{link['text']}] leads to {link['path']}")
+    faults += [f"no picture {each['path']}" for each in PICTURE.finditer(prose)
+               if not (page.parent / each["path"]).is_file()]  # fmt: skip
     return [f"{page.relative_to(root)}: {fault}" for fault in faults]
 
 

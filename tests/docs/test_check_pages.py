@@ -61,6 +61,12 @@ class Planted(unittest.TestCase):
         for name in ("readme", "docs_reference_protocol", "changelog", "contributing", "security"):
             self.assert_one(self.faults(**{name: "[x](gone.md)\n"}), "no file gone.md")
 
+    def test_a_missing_picture(self) -> None:
+        for name in ("src", "srcset"):
+            page = f'<picture><img {name}="gone.svg"></picture>\n'
+            self.assert_one(self.faults(readme=page), "no picture gone.svg")
+        self.assertEqual(self.faults(readme='<img src="https://gone.invalid/x.svg">\n'), [])
+
     def test_a_link_to_a_missing_heading(self) -> None:
         for name in ("readme", "changelog", "contributing", "security"):
             faults = self.faults(**{name: "[x](docs/reference/errors.md#gone)\n"})
