@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import badges
 import exchange
 import recordings
 import svg
@@ -35,6 +36,8 @@ def compare(name: str, stored: Any, found: Any) -> bool:
 def check(without: list[str]) -> bool:
     record = json.loads(STORED.read_text())
     same = True
+    for name, text in badges.draw().items():
+        same &= compare(name, (FOLDER / name).read_text(), text)
     for theme in svg.THEMES:  # drawn of the stored record
         for name, text in exchange.draw(record, theme).items():
             file = FOLDER / f"{name}-{theme}.svg"
@@ -59,6 +62,8 @@ def draw() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     record = exchange.record()
     STORED.write_text(json.dumps(record, indent=1) + "\n")
+    for name, text in badges.draw().items():
+        (FOLDER / name).write_text(text)
     recorded = {**recordings.fixed(), "inspect": recordings.inspect()}
     for theme in svg.THEMES:
         pictures = exchange.draw(record, theme)
