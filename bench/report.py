@@ -270,7 +270,8 @@ def page(report: Json) -> str:
         "",
         "Each row compares two calls, usually one of dlbridge and one of another library. A ratio "
         "below 1 means that the first is faster. `python3 noxfile.py bench -- full` writes this "
-        "page from its last run. [How performance is measured](../contributing/performance.md) explains the rows, and "
+        "page from its last run. "
+        "[How performance is measured](../contributing/performance.md) explains the rows, and "
         "[what an exchange costs](../explanation/performance.md) is a summary for users.",
         "",
         *about(report),
