@@ -277,9 +277,11 @@ def page(report: Json) -> str:
     lines = [
         "# Performance figures",
         "",
-        "Written by `python3 noxfile.py bench -- full` from its last run. "
-        "[Performance](../contributing/performance.md) explains how they are measured and what "
-        "they mean.",
+        "Each row compares two calls, usually one of dlbridge and one of another library. A ratio "
+        "below 1 means that the first is faster. `python3 noxfile.py bench -- full` writes this "
+        "page from its last run. "
+        "[How performance is measured](../contributing/performance.md) explains the rows, and "
+        "[what an exchange costs](../explanation/performance.md) is a summary for users.",
         "",
         *about(report),
         "",

@@ -11,7 +11,8 @@ names its source in a comment above it,
 and must equal that region of a file which is built and run elsewhere, between [hook] and [/hook].
 Links lead to files of the checkout, and anchors to headings; a link whose text is the path of a
 page leads to that page. "spec 2.3" in any source cites a section of
-docs/reference/protocol.md. docs/reference/errors.md has one row for each errc, in their order.
+docs/reference/protocol.md. docs/reference/errors.md has one row for each errc, in their order, and
+docs/reference/environment.md one for each environment variable (check_environment.py).
 
 --without NAME leaves out the Python block that imports a package which is not installed, and those
 that follow on its page, and names it.
@@ -25,6 +26,8 @@ import sys
 import textwrap
 from pathlib import Path
 from typing import Any
+
+from check_environment import environment_faults
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 # Pages whose code is not run.
@@ -203,7 +206,7 @@ def all_faults(root: Path, without: list[str]) -> list[str]:
     faults = [fault for page in pages for fault in block_faults(page, root, without)]
     pages += [root / name for name in LINKS_ONLY]
     faults += [fault for page in pages for fault in link_faults(page, root)]
-    faults += section_faults(root) + errc_faults(root)
+    faults += section_faults(root) + errc_faults(root) + environment_faults(root)
     failed = {each for each in map(str, pages) for fault in faults
               if fault.startswith(f"{Path(each).relative_to(root)}:")}  # fmt: skip
     print(f"{len(pages) - len(failed)} passed, {len(failed)} failed")  # pages

@@ -22,6 +22,8 @@ SOUND = {
     "SECURITY.md": "# Security\n",
     "docs/reference/protocol.md": "# Protocol\n\n### 2.1 Versions\n",
     "docs/reference/errors.md": "# Errors\n\n| errc |\n|---|\n| `one` |\n| `two` |\n\n## In C++\n",
+    "docs/reference/environment.md": "# Variables\n\n| `ONE` | text |\n",
+    "python/reads.py": 'ONE = "ONE"\nos.environ.get(ONE)\n',
     "include/dlbridge/error.hpp": "enum class errc : int {\n  // A, b.\n  one,\n  two,\n};\n",
     "examples/main.cpp": "int main() {\n  // [body]\n  return 0;\n  // [/body]\n}\n",
 }
@@ -123,6 +125,17 @@ class Planted(unittest.TestCase):
     def test_a_header_without_errc(self) -> None:
         files = {**SOUND, "include/dlbridge/error.hpp": "enum class other { one };\n"}
         self.assert_one(self.faults_of(files), "no errc")
+
+    def test_environment_variables_without_a_row(self) -> None:
+        for code in ('os.environ["TWO"]', 'os.getenv("TWO")', '"TWO" in os.environ',
+                     'for name in ("TWO",):\n    os.environ.get(name)'):  # fmt: skip
+            self.assert_one(self.faults(python_reads=code), "no row for TWO")
+        files = {**SOUND, "include/dlbridge/x.hpp": 'std::getenv("TWO")'}
+        self.assert_one(self.faults_of(files), "no row for TWO", "include/dlbridge/x.hpp")
+        self.assert_one(self.faults(python_reads="os.environ[name]"), "name is unknown: name")
+
+    def test_a_row_without_an_environment_variable(self) -> None:
+        self.assert_one(self.faults(docs_reference_environment="| `TWO` |\n"), "no code has TWO")
 
     def test_code_that_raises(self) -> None:
         self.assert_one(self.faults(readme=fenced("python", "1 / 0")), "ZeroDivisionError")
