@@ -46,7 +46,8 @@ def run_cell(code: str, name: str, namespace: dict[str, object]) -> tuple[str, s
         exec(compile(tree, name, "exec"), namespace)
         if isinstance(last, ast.Expr):
             value = eval(compile(ast.Expression(last.value), name, "eval"), namespace)
-    picture = PICTURE.search(value._repr_html_()) if hasattr(value, "_repr_html_") else None
+    as_html = getattr(value, "_repr_html_", str)
+    picture = PICTURE.search(as_html())
     if value is not None and picture is None:
         print(repr(value), file=printed)
     text = re.sub(r"\b0x[0-9a-f]+", "0x...", printed.getvalue()).rstrip()
@@ -73,7 +74,7 @@ def run(text: str, page: Path) -> dict[Path, str]:
 
 def differences(files: dict[Path, str]) -> list[str]:
     """The lines in which stored files differ from those of a run."""
-    found = []
+    found: list[str] = []
     for file, new in files.items():
         old = file.read_text() if file.exists() else ""
         found += difflib.unified_diff(
