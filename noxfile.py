@@ -176,6 +176,17 @@ def docs(session: nox.Session) -> None:
     session.run("python", "docs/pictures/draw.py", "--check", *left_out)
 
 
+@nox.session(tags=["tests"])
+def notebook(session: nox.Session) -> None:
+    """The notebook in docs/, with ten libraries: a run has the outputs that the page stores.
+
+    `notebook -- store` stores those of the run.
+    """
+    install_wheel(session, *group("notebook"), *torch(session))
+    mode = [] if "store" in session.posargs else ["--check"]
+    session.run("python", "tests/docs/run_notebooks.py", *mode)
+
+
 # C++ ------------------------------------------------------------------------------------------
 
 PRESETS = ("release", "clang-23", "asan")

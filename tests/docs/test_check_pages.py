@@ -59,6 +59,13 @@ class Planted(unittest.TestCase):
     def test_a_sound_checkout_has_none(self) -> None:
         self.assertEqual(self.faults(), [])
 
+    def test_the_code_of_a_notebook_is_not_run(self) -> None:
+        code = fenced("python", "1 / 0")
+        self.assertEqual(self.faults_of({**SOUND, check_pages.NOTEBOOKS[0]: code}), [])
+        linked = f"{code}[a](b.md)"
+        faults = self.faults_of({**SOUND, check_pages.NOTEBOOKS[0]: linked})
+        self.assert_one(faults, "no file b.md")
+
     def test_a_link_to_a_missing_file(self) -> None:
         for name in ("readme", "docs_reference_protocol", "changelog", "contributing", "security"):
             self.assert_one(self.faults(**{name: "[x](gone.md)\n"}), "no file gone.md")
