@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any, Callable, NoReturn
 
-from . import conformance, core, demo, doctor, matrix, output
+from . import conformance, core, demo, doctor, explain, matrix, output
 from .inspection import command as inspect
 
 # Each is a module with SUMMARY, add_arguments(parser) and run(options), which returns the status.
@@ -21,6 +21,7 @@ TOOLS: dict[str, Any] = {
     "conformance": conformance,
     "demo": demo,
     "doctor": doctor,
+    "explain": explain,
     "inspect": inspect,
     "matrix": matrix,
 }
