@@ -39,6 +39,7 @@ except ImportError as _error:  # dlbridge.tools work without the compiled module
 if TYPE_CHECKING:
     from dlbridge import typing as typing
     from dlbridge.tools.inspection.inspection import Inspection as Inspection
+    from dlbridge.tools.inspection.rendering.memory_picture import MemoryPicture as MemoryPicture
 
 __all__ = [
     "DLPACK_VERSION",
@@ -54,13 +55,14 @@ __all__ = [
     "get_cmake_dir",
     "get_include",
     "inspect",
+    "show",
     "to_dlpack",
 ]
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Imports typing and Inspection on first use; refuses what a missing `_core` lacks."""
+        """Imports typing and classes on first use; refuses what a missing `_core` lacks."""
         if name == "typing":
             import importlib
 
@@ -69,12 +71,16 @@ if not TYPE_CHECKING:
             from dlbridge.tools.inspection.inspection import Inspection
 
             return Inspection
+        if name == "MemoryPicture":
+            from dlbridge.tools.inspection.rendering.memory_picture import MemoryPicture
+
+            return MemoryPicture
         if "_missing" in globals():
             return _missing.__getattr__(name)
         raise AttributeError(f"module 'dlbridge' has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted([*__all__, "Inspection", "typing"])
+        return sorted([*__all__, "Inspection", "MemoryPicture", "typing"])
 
 
 def inspect(x: Any, *, copy: bool | None = None) -> dlbridge.Inspection:
@@ -88,3 +94,23 @@ def inspect(x: Any, *, copy: bool | None = None) -> dlbridge.Inspection:
     from dlbridge.tools.inspection.inspection import inspect  # most programs never need it
 
     return inspect(x, copy=copy)
+
+
+def show(x: Any) -> dlbridge.MemoryPicture:
+    """Draws the memory of a producer, a buffer or a raw capsule: its values, shape and strides.
+
+    Nothing is consumed. Print the result in a script; an interactive session and a notebook
+    display it. It keeps no reference to x. Values on a device are not read. Raises TypeError for an
+    object without any of the protocols, and BufferError where x exports no tensor.
+
+    >>> dlbridge.show(array.array("h", [7, 8, 9]))  # doctest: +SKIP
+    array.array
+    int16[3] on cpu, row-major and column-major
+    ...
+             dim 0 +2  ---->
+                    0   7    8    9
+                       [0]   1    2
+    """
+    from dlbridge.tools.inspection.rendering.memory_picture import show
+
+    return show(x)

@@ -15,6 +15,7 @@ from typing import Any, Callable, NoReturn
 
 from . import conformance, core, demo, doctor, explain, matrix, output
 from .inspection import command as inspect
+from .inspection import show
 
 # Each is a module with SUMMARY, add_arguments(parser) and run(options), which returns the status.
 TOOLS: dict[str, Any] = {
@@ -24,8 +25,8 @@ TOOLS: dict[str, Any] = {
     "explain": explain,
     "inspect": inspect,
     "matrix": matrix,
+    "show": show,
 }
-
 
 class _Parser(argparse.ArgumentParser):
     """Prints errors in the form of the tools."""
