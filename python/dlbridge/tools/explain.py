@@ -105,7 +105,7 @@ def _of_reason(reason: Reason) -> Iterator[tuple[str, str]]:
     yield "more", "docs/errors.md"
 
 
-def explanation(name: str) -> sections.Section:
+def explanation(name: str) -> tuple[str, list[tuple[str, str]]]:
     """Returns the properties of the rule, defect or reason."""
     entry = ENTRIES[name]
     if isinstance(entry, Rule):

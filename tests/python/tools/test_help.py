@@ -31,7 +31,7 @@ def examples() -> list[str]:
     main = parser()
     (action,) = (each for each in main._actions if each.dest == "tool")
     assert action.choices is not None and {*action.choices} == {*TOOLS}
-    parsers = [main, *dict(action.choices).values()]  # type: ignore[call-overload]
+    parsers = [main, *dict(action.choices).values()]
     lines: list[str] = []
     for each in parsers:
         found = each.format_help().partition("\nexamples:\n")[2].splitlines()

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from ... import devices
@@ -19,15 +18,9 @@ from .subject import Subject, describe
 STREAMS = (devices.CUDA, devices.ROCM, devices.CUDA_MANAGED)
 
 
-@dataclass(frozen=True)
-class Found:
-    subject: Subject
-    tensor: Description
-
-
 @contextlib.contextmanager
-def described(x: Any) -> Iterator[Found]:
-    """Yields the description of an object, whose memory is alive in the block.
+def described(x: Any) -> Iterator[tuple[Subject, Description]]:
+    """Yields what an object is and its description; its memory is alive in the block.
 
     Raises TypeError for an object without any of the protocols, and BufferError where none of
     those that it has describes a tensor.
@@ -40,7 +33,7 @@ def described(x: Any) -> Iterator[Found]:
     try:
         for response in _responses(x, subject, capsules):
             if response.description is not None:
-                yield Found(subject, response.description)
+                yield subject, response.description
                 return
             if response.outcome != "absent":
                 failures.setdefault(response.said, response.title)

@@ -42,18 +42,17 @@ class MemoryPicture:
 def show(x: Any, *, width: int | None = None, title: str = "") -> MemoryPicture:
     """Draws the memory of an object. See dlbridge.show; `width`: of the text, in columns."""
     width = terminal_width() if width is None else width
-    with described(x) as found:
-        tensor, type_ = found.tensor, found.subject.type
-        is_marked = any(found.subject.own_marks.values())
+    with described(x) as (subject, tensor):
+        is_marked = any(subject.own_marks.values())
         headline = facts.of_tensor_in_short(tensor, is_marked)
         value, note = functools.partial(value_at, tensor), _about_values(tensor)
         rows = facts.of_tensor(tensor, is_marked)
-        head = head_lines(type_, title, headline, rows, width)
+        head = head_lines(subject.type, title, headline, rows, width)
         lines = [*head, *memory_lines(tensor, width, value, note)]
         svg = as_svg(tensor, value)
     notes = [note] if note else []
     notes += [f"{name.capitalize()}: {text}." for name, text in rows if name in BELOW]
-    return MemoryPicture(lines, block(f"{type_}: {headline}", tensor, svg, notes), svg)
+    return MemoryPicture(lines, block(f"{subject.type}: {headline}", tensor, svg, notes), svg)
 
 
 def _about_values(x: Description) -> str:
