@@ -853,7 +853,7 @@ def run_suite(session: nox.Session, name: str) -> None:
 @nox.session(tags=["long"])
 @nox.parametrize("name", [*FOREIGN_SUITES], ids=[*FOREIGN_SUITES])
 def foreign_suites(session: nox.Session, name: str) -> None:
-    """The DLPack tests of other libraries, through dlbridge; -- --write writes docs/peers.md."""
+    """The DLPack tests of other libraries, through dlbridge; -- --write writes the page."""
     install_wheel(session, *group("pytest", *FOREIGN_SUITES[name]))
     run_suite(session, name)
 
@@ -937,7 +937,7 @@ def binding_versions(session: nox.Session) -> None:
 def peers_summary(session: nox.Session) -> None:
     """The table of all libraries, their versions and exchanges. Fails if a library is missing.
 
-    `python3 noxfile.py peers_summary -- --write` writes the table to docs/peers.md.
+    `python3 noxfile.py peers_summary -- --write` writes the table to docs/generated/peers.md.
     """
     of_quick = {"numpy", *(["torch"] if machine.torch() else [])}
     wanted = [f"quick={','.join(sorted(of_quick))}"]
@@ -958,7 +958,7 @@ APART = [each for each in reversed(PEERS) if each not in TOGETHER and each.name 
 
 @nox.session
 def field(session: nox.Session) -> None:
-    """Examines what every library supports, imports and exports, and writes docs/field.md.
+    """Examines what every library supports, imports and exports, and writes the survey.
 
     `python3 noxfile.py field -- --part conformance` repeats one part only.
     """
@@ -977,7 +977,7 @@ def field(session: nox.Session) -> None:
     programs = {"PYTHONPATH": str(CHECKOUT / "docs")}
     session.run("python", "-m", "field.collect", "docs/field", *named, *session.posargs,
                 env=programs)  # fmt: skip
-    session.run("python", "-m", "field.page", "docs/field", "docs/field.md", env=programs)
+    session.run("python", "-m", "field.page", "docs/field", "docs/generated", env=programs)
     session.run("python", "-m", "field.defect_pages", "docs", env=programs)
 
 

@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "peers.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "generated" / "peers.md"
 PLAIN = ("from_dlpack", "take")
 MOST = 12  # from this number on, the page does not list cases by name
 OUTCOMES = ("zero-copy", "copied", "refused", "misread", "crashes")
@@ -103,7 +103,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("wanted", nargs="*", metavar="ENVIRONMENT=LIBRARY,LIBRARY")
-    parser.add_argument("--write", action="store_true", help="write the table to docs/peers.md")
+    parser.add_argument("--write", action="store_true", help=f"write the table to {PAGE}")
     given, _ = parser.parse_known_args()  # the rest is for pytest
     rows, lines, complaints = [], [], []
     for each in given.wanted:

@@ -34,8 +34,8 @@ Rows = list[list[str]]
 EVIDENCE = {
     "docs/generated/performance.md": ("include", "python/src", "bench"),
     "docs/generated/gpu.md": ("include/dlbridge/runtime", "include/dlbridge/python", "tests/gpu"),
-    "docs/field.md": ("python/dlbridge/tools",),
-    "docs/peers.md": ("include", "python/src", "tests/python/peers", "pyproject.toml"),
+    "docs/generated/field.md": ("python/dlbridge/tools",),
+    "docs/generated/peers.md": ("include", "python/src", "tests/python/peers", "pyproject.toml"),
 }
 
 
@@ -116,7 +116,7 @@ def page(stored: dict[str, Any]) -> str:
         "# Figures of the reliability tests",
         "",
         "Written by `python3 noxfile.py published` from the last run of each session. "
-        "[Reliability](../reliability.md) says what the sessions do.",
+        "[Reliability](../contributing/reliability.md) says what the sessions do.",
     ]
     for title, result in stored.items():
         lines += ["", f"## {title}", "",

@@ -269,7 +269,8 @@ def page(report: Json) -> str:
         "# Performance figures",
         "",
         "Written by `python3 noxfile.py bench -- full` from its last run. "
-        "[Performance](../performance.md) explains how they are measured and what they mean.",
+        "[Performance](../contributing/performance.md) explains how they are measured and what "
+        "they mean.",
         "",
         *about(report),
         "",

@@ -3,7 +3,7 @@
 
 Each row compares two calls of one run, mostly by the ratio of their times. CI fails when a row with
 gate=True exceeds its limit by more than the slack; all rows are reported. `theirs` may name several
-calls; the fastest one counts. docs/performance.md explains how the rows are measured.
+calls; the fastest one counts. docs/contributing/performance.md explains how the rows are measured.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collects the data of docs/field.md from every environment, library by library.
+"""Collects the data of docs/generated/field.md from every environment, library by library.
 
 Each part is a file of its own, so --part repeats one without the others: after a change of the
 probes `--part conformance`, after a new known defect `--part defects`.

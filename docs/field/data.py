@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The data of docs/field.md: a file for each part, which collect.py writes."""
+"""The data of docs/generated/field.md: a file for each part, which collect.py writes."""
 
 from __future__ import annotations
 

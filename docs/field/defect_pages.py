@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the pages of known defects: `python -m field.defect_pages docs`, in the folder docs.
+"""Writes the pages of known defects: `python -m field.defect_pages docs`.
 
-docs/defects.md is a short index; docs/generated/defects/ has one page for each library. The last
-run of each program is in docs/field/defects.json, which docs/field/collect.py writes.
+docs/generated/defects.md is a short index; docs/generated/defects/ has one page for each library.
+The last run of each program is in docs/field/defects.json, which docs/field/collect.py writes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dlbridge.tools.known.report import UNCLAIMED, happens, quote
 from dlbridge.tools.libraries import LIBRARIES
 
 INDEX = "defects.md"
-FOLDER = "generated/defects"
+FOLDER = "defects"
 RUNS = "field/defects.json"
 FILE = f"{HELPER}.py"
 
@@ -62,7 +62,7 @@ this page and the pages that it links to.
 """
 
 INTRODUCTION = """\
-The [index](../../defects.md) explains the entries, and how to object. Programs that
+The [index](../defects.md) explains the entries, and how to object. Programs that
 `import {module}` use [`{name}`]({name}).
 A program that ends by SIGSEGV follows an invalid pointer, and may end by another signal elsewhere.
 """
@@ -88,7 +88,7 @@ def title(library: str) -> str:
 
 
 def anchor(row: Defect) -> str:
-    """Where the defect is described, from docs/."""
+    """Where the defect is described, from docs/generated/."""
     return f"{FOLDER}/{row.library}.md#{row.id.replace('.', '')}"
 
 
@@ -98,7 +98,7 @@ def _by_library() -> Iterator[tuple[str, list[Defect]]]:
 
 
 def index() -> str:
-    """docs/defects.md."""
+    """docs/generated/defects.md."""
     head = ["Library", *HEADINGS.values()]
     lines = [HEAD, f"| {' | '.join(head)} |", f"|---|{'---:|' * len(HEADINGS)}"]
     for library, rows in _by_library():
@@ -158,7 +158,8 @@ def library_page(library: str, rows: list[Defect], runs: Runs) -> str:
 
 
 def pages(runs: Runs) -> dict[str, str]:
-    """Each page as Markdown, and the module that the programs import, by their paths in docs/."""
+    """Each page as Markdown, and the module that the programs import, by their paths in
+    docs/generated/."""
     text = {INDEX: index(), f"{FOLDER}/{FILE}": helper()}
     for library, rows in _by_library():
         text[f"{FOLDER}/{library}.md"] = library_page(library, rows, runs)
@@ -174,12 +175,13 @@ def load(docs: Path) -> Runs:
 def write(docs: Path) -> None:
     """Writes all pages, and removes those of libraries that the table no longer has."""
     text = pages(load(docs))
-    for file in (docs / FOLDER).glob("*.md"):
-        if file.relative_to(docs).as_posix() not in text:
+    folder = docs / "generated"
+    for file in (folder / FOLDER).glob("*.md"):
+        if file.relative_to(folder).as_posix() not in text:
             file.unlink()
     for name, content in text.items():
-        (docs / name).parent.mkdir(parents=True, exist_ok=True)
-        (docs / name).write_text(content, encoding="utf-8")
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
 
 
 if __name__ == "__main__":

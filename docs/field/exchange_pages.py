@@ -67,7 +67,7 @@ def arrays(field: Field) -> Iterator[str]:
     """The layouts and dtypes that each library exports and imports."""
     yield "# Arrays\n"
     yield BACK
-    yield f"The [overview](../../field.md#{EXCHANGES}) explains the symbols.\n"
+    yield f"The [overview](../field.md#{EXCHANGES}) explains the symbols.\n"
     yield "## Exported to dlbridge\n"
     yield "dlbridge imports every tensor that DLPack can describe.\n"
     yield from _one_side(field, giving=True)
@@ -137,7 +137,7 @@ HEAD = ["Library", "As", "Cause", "Exchanges", "With", "Arrays"]
 def _cause(cause: causes.Cause) -> list[str]:
     text = inline(shortened(cause.text))
     if cause.defect is not None:
-        text += f" [{cause.defect}](../../{anchor(known.DEFECTS[cause.defect])})"
+        text += f" [{cause.defect}](../{anchor(known.DEFECTS[cause.defect])})"
     return [
         title(cause.library),
         cause.side,

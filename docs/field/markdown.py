@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dlbridge.tools.libraries import LIBRARIES
 
-FOLDER = "generated/field"
-BACK = "Part of the [survey of DLPack support](../../field.md), which is generated.\n"
+FOLDER = "field"
+BACK = "Part of the [survey of DLPack support](../field.md), which is generated.\n"
 MOST_SHOWN = 240  # characters of a message in a cell
 
 

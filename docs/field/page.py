@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the survey's pages: `PYTHONPATH=docs python -m field.page docs/field docs/field.md`.
+"""Writes the survey's pages: `PYTHONPATH=docs python -m field.page docs/field docs/generated`.
 
-docs/field.md is a short overview; the pages with the details are in docs/generated/field/.
+docs/generated/field.md is a short overview; docs/generated/field/ has the pages with the details.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ HEAD = """\
 
 The survey shows how well each library exports and imports DLPack, and which pairs of libraries
 exchange arrays. The results come from running the libraries: `python3 noxfile.py field` creates
-the environments, runs [`matrix`](tools.md#matrix), [`conformance`](conformance.md) and the
-programs of the [known defects](defects.md) in them, stores the results in [`docs/field`](field)
-and generates this page. To examine the versions that are installed, run those tools directly.
+the environments, runs [`matrix`](../reference/tools/matrix.md),
+[`conformance`](../howto/test_your_library.md) and the programs of the [known defects](defects.md)
+in them, stores the results in [`docs/field`](../field) and generates this page. To examine the
+versions that are installed, run those tools directly.
 
 Details:
 
-- [Rules](generated/field/rules.md): what a library does where it violates a conformance rule, with
+- [Rules](field/rules.md): what a library does where it violates a conformance rule, with
   the sentence of the standard
-- [Features](generated/field/features.md): the optional parts of the protocol that each supports
-- [Arrays](generated/field/arrays.md): the layouts and dtypes that each library exports and imports
-- [Failing exchanges](generated/field/failures.md): what fails between two libraries, by cause
-- [Exchanges through dlbridge](generated/field/through_dlbridge.md): which of those then work
+- [Features](field/features.md): the optional parts of the protocol that each supports
+- [Arrays](field/arrays.md): the layouts and dtypes that each library exports and imports
+- [Failing exchanges](field/failures.md): what fails between two libraries, by cause
+- [Exchanges through dlbridge](field/through_dlbridge.md): which of those then work
 """
 
 OBJECT = """\
@@ -133,7 +134,7 @@ def _page(lines: Iterable[str]) -> str:
 
 
 def pages(field: Field) -> dict[str, str]:
-    """Each page as Markdown, by its path in docs/."""
+    """Each page as Markdown, by its path in docs/generated/."""
     return {
         "field.md": _page(_overview(field)),
         f"{FOLDER}/arrays.md": _page(exchange_pages.arrays(field)),
@@ -145,8 +146,8 @@ def pages(field: Field) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    data, overview = map(Path, sys.argv[1:])
+    data, folder = map(Path, sys.argv[1:])
     for name, content in pages(load(data)).items():
-        file = overview.parent / name
+        file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content, encoding="utf-8")

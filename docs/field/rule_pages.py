@@ -15,7 +15,7 @@ from field.defect_pages import anchor
 from field.faults import Fault
 from field.markdown import BACK, FOLDER, folded, inline, shortened, table, title
 
-RULE_TABLE = "conformance.md#the-rules"
+RULE_TABLE = "../reference/rules.md"
 
 # Optional features, with the rule that examines each.
 FEATURES = {
@@ -161,7 +161,7 @@ def rules(field: Field) -> Iterator[str]:
     """The violated rules of each library, with what was seen and the sentence."""
     yield "# Rules\n"
     yield BACK
-    yield "The [rules](../../conformance.md#the-rules) that each library violates, by their kind.\n"
+    yield "The [rules](../../reference/rules.md) that each library violates, by their kind.\n"
     for name, examination in examined(field).items():
         violations = faults.violated(examination)
         if not violations:
@@ -194,7 +194,7 @@ def _details(
             for each in result.get("sources", ())[:1]
         )
         defects = ", ".join(
-            f"[{row.id}](../../{anchor(row)})" for row in faults.explaining(field, name, rule)
+            f"[{row.id}](../{anchor(row)})" for row in faults.explaining(field, name, rule)
         )
         yield (
             f"- {rule}: {inline(RULES[rule].text)} *Seen:* {inline(result['got'])}{source}"
@@ -207,7 +207,7 @@ def features(field: Field) -> Iterator[str]:
     yield "# Features\n"
     yield BACK
     yield (
-        "Each column names the [rule](../../conformance.md#the-rules) that examines the feature. "
+        "Each column names the [rule](../../reference/rules.md) that examines the feature. "
         "✓: the rule holds. ·: a courtesy is missing, or what a sentence demands that is newer "
         "than the version that the library claims. !: the library differs from a recommendation. "
         "✗: it breaks a must, or is unsound. ✖: the process crashes. Empty: not examined, the "

@@ -2,8 +2,11 @@
 """Exchanges tensors between libraries without copying them, by DLPack.
 
 >>> import dlbridge
->>> t = dlbridge.from_dlpack(x)      # x: an array of NumPy, PyTorch, JAX, ... or a raw capsule
->>> y = np.from_dlpack(t)            # the same memory in another library
+>>> x = np.arange(3)             # or an array of PyTorch, JAX, ..., or a raw capsule
+>>> t = dlbridge.from_dlpack(x)
+>>> y = np.from_dlpack(t)        # the same memory in another library
+>>> y.ctypes.data == x.ctypes.data
+True
 """
 
 from __future__ import annotations
@@ -86,10 +89,32 @@ if not TYPE_CHECKING:
 def inspect(x: Any, *, copy: bool | None = None) -> dlbridge.Inspection:
     """Describes a producer, a buffer or a raw capsule, by every protocol that it implements.
 
-    Nothing is consumed, and the result keeps no reference to x. Print the result, or display it in
-    a notebook; to_dict() returns plain values. copy=False omits the requests for a copy; copy=True
-    makes them also for more than 16 MiB. Exceptions of x are part of the result. Raises ValueError
-    for another value of copy.
+    Nothing is consumed, and the result keeps no reference to x. Exceptions of x are part of the
+    result.
+
+    Parameters
+    ----------
+    x : object
+        The producer, the buffer or the capsule.
+    copy : bool, optional
+        False omits the requests for a copy. True makes them also for more than 16 MiB.
+
+    Returns
+    -------
+    Inspection
+        Print it, or display it in a notebook; to_dict() returns plain values.
+
+    Raises
+    ------
+    ValueError
+        If copy has another value.
+
+    Examples
+    --------
+    >>> print(dlbridge.inspect(np.zeros((2, 3))))
+    numpy.ndarray
+    float64[2, 3] on cpu, row-major
+    ...
     """
     from dlbridge.tools.inspection.inspection import inspect  # most programs never need it
 
@@ -99,17 +124,38 @@ def inspect(x: Any, *, copy: bool | None = None) -> dlbridge.Inspection:
 def show(x: Any) -> dlbridge.MemoryPicture:
     """Draws the memory of a producer, a buffer or a raw capsule: its values, shape and strides.
 
-    Nothing is consumed. Print the result in a script; an interactive session and a notebook
-    display it. It keeps no reference to x. Values on a device are not read. Raises TypeError for an
-    object without any of the protocols, and BufferError where x exports no tensor.
+    Nothing is consumed, and the result keeps no reference to x. Values on a device are not read.
 
-    >>> dlbridge.show(array.array("h", [7, 8, 9]))  # doctest: +SKIP
-    array.array
-    int16[3] on cpu, row-major and column-major
+    Parameters
+    ----------
+    x : object
+        The producer, the buffer or the capsule.
+
+    Returns
+    -------
+    MemoryPicture
+        An interactive session and a notebook display it; print it in a script.
+
+    Raises
+    ------
+    TypeError
+        If x has none of the protocols.
+    BufferError
+        If x exports no tensor.
+
+    Examples
+    --------
+    >>> dlbridge.show(np.arange(6.0).reshape(2, 3)[::-1])
+    numpy.ndarray
+    float64[2, 3] on cpu, backwards in dimension 0
     ...
-             dim 0 +2  ---->
-                    0   7    8    9
-                       [0]   1    2
+       dim 1 +8    ------>           dim 0 -24
+            -24    0     1     2         ^
+                  1,0   1,1   1,2        |
+              0    3     4     5         |
+                 [0,0]  0,1   0,2
+      Left: bytes from the data pointer. The first element is in [ ].
+      Strides in bytes: -24 in dimension 0, +8 in dimension 1.
     """
     from dlbridge.tools.inspection.rendering.memory_picture import show
 

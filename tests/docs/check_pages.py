@@ -10,8 +10,8 @@ names its source in a comment above it,
 
 and must equal that region of a file which is built and run elsewhere, between [hook] and [/hook].
 Links lead to files of the checkout, and anchors to headings; a link whose text is the path of a
-page leads to that page. "spec 2.3" in any source cites a section of docs/protocol.md.
-docs/errors.md has one row for each errc, in their order.
+page leads to that page. "spec 2.3" in any source cites a section of
+docs/reference/protocol.md. docs/reference/errors.md has one row for each errc, in their order.
 
 --without NAME leaves out the Python block that imports a package which is not installed, and those
 that follow on its page, and names it.
@@ -164,7 +164,7 @@ SUFFIXES = {".hpp", ".inl", ".ipp", ".cpp", ".h", ".c", ".py", ".md"}
 
 
 def section_faults(root: Path) -> list[str]:
-    protocol = (root / "docs" / "protocol.md").read_text()
+    protocol = (root / "docs" / "reference" / "protocol.md").read_text()
     sections = set(re.findall(r"^### (\d[.]\d)", protocol, re.MULTILINE))
     faults = []
     for folder in SOURCES:
@@ -177,11 +177,12 @@ def section_faults(root: Path) -> list[str]:
 
 
 def errc_faults(root: Path) -> list[str]:
-    """The differences between the enumerators of errc and the rows of docs/errors.md."""
+    """The differences between the enumerators of errc and the rows of docs/reference/errors.md."""
     header = re.sub(r"//[^\n]*", "", (root / "include" / "dlbridge" / "error.hpp").read_text())
     enumerators = re.search(r"enum class errc\b[^{]*\{([^}]*)\}", header)
     codes = re.findall(r"\w+", enumerators.group(1)) if enumerators else []
-    rows = re.findall(r"^\| `(\w+)` \|", (root / "docs" / "errors.md").read_text(), re.MULTILINE)
+    page = (root / "docs" / "reference" / "errors.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
     faults = [f"no row for errc {code}" for code in codes if code not in rows]
     faults += [f"the row {row} is no errc" for row in dict.fromkeys(rows) if row not in codes]
     faults += [f"{rows.count(row)} rows for {row}" for row in set(rows) if rows.count(row) > 1]
@@ -189,7 +190,7 @@ def errc_faults(root: Path) -> list[str]:
         faults = ["error.hpp has no errc"]
     elif not faults and rows != codes:
         faults = ["the rows are not in the order of errc"]
-    return [f"docs/errors.md: {fault}" for fault in faults]
+    return [f"docs/reference/errors.md: {fault}" for fault in faults]
 
 
 def all_faults(root: Path, without: list[str]) -> list[str]:

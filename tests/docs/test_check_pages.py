@@ -14,13 +14,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 import check_pages
 
 SOUND = {
-    "README.md": "# Name\n\n[errors](docs/errors.md#in-c), [here](#name), [site](https://a.b/#c)\n",
+    "README.md": "# Name\n\n[errors](docs/reference/errors.md#in-c), [here](#name), "
+    "[site](https://a.b/#c)\n",
     "CHANGELOG.md": "# Changelog\n",
     "CODE_OF_CONDUCT.md": "# Code of conduct\n",
     "CONTRIBUTING.md": "# Contributing\n",
     "SECURITY.md": "# Security\n",
-    "docs/protocol.md": "# Protocol\n\n### 2.1 Versions\n",
-    "docs/errors.md": "# Errors\n\n| errc |\n|---|\n| `one` |\n| `two` |\n\n## In C++\n",
+    "docs/reference/protocol.md": "# Protocol\n\n### 2.1 Versions\n",
+    "docs/reference/errors.md": "# Errors\n\n| errc |\n|---|\n| `one` |\n| `two` |\n\n## In C++\n",
     "include/dlbridge/error.hpp": "enum class errc : int {\n  // A, b.\n  one,\n  two,\n};\n",
     "examples/main.cpp": "int main() {\n  // [body]\n  return 0;\n  // [/body]\n}\n",
 }
@@ -57,16 +58,18 @@ class Planted(unittest.TestCase):
         self.assertEqual(self.faults(), [])
 
     def test_a_link_to_a_missing_file(self) -> None:
-        for name in ("readme", "docs_protocol", "changelog", "contributing", "security"):
+        for name in ("readme", "docs_reference_protocol", "changelog", "contributing", "security"):
             self.assert_one(self.faults(**{name: "[x](gone.md)\n"}), "no file gone.md")
 
     def test_a_link_to_a_missing_heading(self) -> None:
         for name in ("readme", "changelog", "contributing", "security"):
-            faults = self.faults(**{name: "[x](docs/errors.md#gone)\n"})
-            self.assert_one(faults, "no heading docs/errors.md#gone")
+            faults = self.faults(**{name: "[x](docs/reference/errors.md#gone)\n"})
+            self.assert_one(faults, "no heading docs/reference/errors.md#gone")
 
     def test_a_link_to_a_missing_heading_of_the_same_page(self) -> None:
-        self.assert_one(self.faults(docs_protocol="[x](#gone)\n"), "protocol.md: no heading #gone")
+        self.assert_one(
+            self.faults(docs_reference_protocol="[x](#gone)\n"), "protocol.md: no heading #gone"
+        )
 
     def test_a_link_to_a_line_of_code(self) -> None:
         self.assert_one(self.faults(readme="[x](examples/main.cpp#L1)\n"), "no heading")
@@ -75,11 +78,12 @@ class Planted(unittest.TestCase):
         self.assert_one(self.faults(readme="[a\nb](gone.md)\n"), "gone.md")
 
     def test_a_link_whose_text_is_the_path_of_another_page(self) -> None:
-        for text in ("docs/protocol.md", "protocol.md", "gone.md"):
-            faults = self.faults(changelog=f"[{text}](docs/errors.md#in-c)\n")
-            self.assert_one(faults, f"the link [{text}] leads to docs/errors.md")
-        links = "[docs/errors.md](errors.md), [errors.md](errors.md), [of errors.md](errors.md)\n"
-        self.assertEqual(self.faults(docs_protocol=links), [])
+        for text in ("docs/reference/protocol.md", "protocol.md", "gone.md"):
+            faults = self.faults(changelog=f"[{text}](docs/reference/errors.md#in-c)\n")
+            self.assert_one(faults, f"the link [{text}] leads to docs/reference/errors.md")
+        texts = ("docs/reference/errors.md", "errors.md", "of errors.md")
+        links = ", ".join(f"[{text}](errors.md)" for text in texts) + "\n"
+        self.assertEqual(self.faults(docs_reference_protocol=links), [])
 
     def test_the_anchors_of_headings(self) -> None:
         page = "## `f(x)`, a_b and [more](README.md)!\n## Two\n## Two\n" + fenced("sh", "# Three")
@@ -97,14 +101,18 @@ class Planted(unittest.TestCase):
         self.assert_one(self.faults_of(files), "no row for errc three")
 
     def test_a_row_without_an_errc(self) -> None:
-        self.assert_one(self.faults(docs_errors="| `three` |\n"), "the row three is no errc")
+        self.assert_one(
+            self.faults(docs_reference_errors="| `three` |\n"), "the row three is no errc"
+        )
 
     def test_two_rows_for_an_errc(self) -> None:
-        self.assert_one(self.faults(docs_errors="| `two` |\n"), "2 rows for two")
+        self.assert_one(self.faults(docs_reference_errors="| `two` |\n"), "2 rows for two")
 
     def test_rows_in_another_order(self) -> None:
-        page = SOUND["docs/errors.md"].replace("| `one` |\n| `two` |", "| `two` |\n| `one` |")
-        self.assert_one(self.faults_of({**SOUND, "docs/errors.md": page}), "order")
+        page = SOUND["docs/reference/errors.md"].replace(
+            "| `one` |\n| `two` |", "| `two` |\n| `one` |"
+        )
+        self.assert_one(self.faults_of({**SOUND, "docs/reference/errors.md": page}), "order")
 
     def test_a_header_without_errc(self) -> None:
         files = {**SOUND, "include/dlbridge/error.hpp": "enum class other { one };\n"}
@@ -117,7 +125,7 @@ class Planted(unittest.TestCase):
         blocks = fenced("python", "x = 1") + fenced("python", "assert x == 1")
         self.assertEqual(self.faults(readme=blocks), [])
         other_page = fenced("python", "x")
-        self.assert_one(self.faults(readme=blocks, docs_protocol=other_page), "NameError")
+        self.assert_one(self.faults(readme=blocks, docs_reference_protocol=other_page), "NameError")
 
     def test_a_comment_that_is_not_what_is_printed(self) -> None:
         for text in ("<a b>", "... b>", "<...>", "what describes it"):

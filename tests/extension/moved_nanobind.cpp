@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The module `moved_nanobind`: the same functions with nb::ndarray and with dlbridge, as
-// docs/nanobind.md shows them. tests/python/test_moved_extensions.py compares them.
+// docs/howto/from_nb_ndarray.md shows them. tests/python/test_moved_extensions.py compares them.
 #include <dlbridge/nanobind.hpp>
 
 #include <nanobind/ndarray.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The module `moved_pybind11`: the same functions with py::array_t and with dlbridge, as
-// docs/from_array_t.md shows them. tests/python/test_moved_extensions.py compares them.
+// docs/howto/from_array_t.md shows them. tests/python/test_moved_extensions.py compares them.
 #include <dlbridge/pybind11.hpp>
 #include <dlbridge/python/call/vectorize.hpp>
 

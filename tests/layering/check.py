@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the include graph of include/, and writes the map of layers in CONTRIBUTING.md.
+"""Checks the include graph of include/, and writes the map of layers that PAGE contains.
 
-    check.py INCLUDE_DIR [MORE]                            checks the graph
-    check.py INCLUDE_DIR [MORE] --map CONTRIBUTING.md      also checks that the map is up to date
-    check.py INCLUDE_DIR [MORE] --map CONTRIBUTING.md --write     writes the map
-    check.py INCLUDE_DIR [MORE] --figures                  files, lines and arrows of each folder
+    check.py INCLUDE_DIR [MORE]                       checks the graph
+    check.py INCLUDE_DIR [MORE] --map PAGE            also checks that the map is up to date
+    check.py INCLUDE_DIR [MORE] --map PAGE --write    writes the map
+    check.py INCLUDE_DIR [MORE] --figures             files, lines and arrows of each folder
 
 MORE is the folder of the module's sources, python/src: its headers are not installed, include each
 other in quotes, and form the layer `module`. Those of INCLUDE_DIR include none of them.

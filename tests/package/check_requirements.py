@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks what the build of the Python package requires of packages, CMake and Python.
 
-docs/builds.md names the same requirements as pyproject.toml. If the system's CMake is too old, pip
-fetches another one, and without build isolation scikit-build-core states the version that it needs.
+docs/howto/builds.md names the same requirements as pyproject.toml. If the system's CMake is too
+old, pip fetches another one, and without build isolation scikit-build-core states the version that
+it needs.
 
     check_requirements.py CHECKOUT
 """
@@ -24,7 +25,7 @@ echo '{"version": {"string": "3.22.1"}}'
 
 
 def differences(checkout: Path) -> list[str]:
-    """What docs/builds.md and the CMake files state otherwise than pyproject.toml."""
+    """What docs/howto/builds.md and the CMake files state otherwise than pyproject.toml."""
     project = (checkout / "pyproject.toml").read_text(encoding="utf-8")
     page = (checkout / "docs" / "builds.md").read_text(encoding="utf-8")
     build = (checkout / "CMakeLists.txt").read_text(encoding="utf-8")
@@ -41,8 +42,8 @@ def differences(checkout: Path) -> list[str]:
     least = value(r'^requires-python = ">=(.+)"')
     command = f'pip download --dest packages {required} "{carrier}" "cmake>={cmake}" ninja'
     wanted = (
-        ("docs/builds.md", page, command),
-        ("docs/builds.md", page, f"| Python before {least} |"),
+        ("docs/howto/builds.md", page, command),
+        ("docs/howto/builds.md", page, f"| Python before {least} |"),
         ("CMakeLists.txt", build, f"cmake_minimum_required(VERSION {cmake})"),
         ("cmake/python.cmake", python, f"find_package(Python {least} COMPONENTS"),
         ("cmake/python.cmake", python, f"Python_VERSION VERSION_LESS {least}"),

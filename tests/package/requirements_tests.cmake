@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What is stated where something is missing that a build requires. docs/builds.md lists the messages.
+# What is stated where something is missing that a build requires. docs/howto/builds.md lists the messages.
 set(python_include ${Python_INCLUDE_DIRS})  # one folder, or none without the module
 function(add_requirement_test name)
   add_test(NAME package.requires_${name}

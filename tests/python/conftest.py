@@ -31,6 +31,7 @@ REQUIREMENTS = {
     "test_extension_torch.py": "torch",
     "test_extension_tvm_ffi.py": "tvm_ffi",
     "test_extension_stubs.py": "pybind11_stubgen",
+    "test_docstrings.py": "numpy",
     "test_given.py": "numpy",
     "test_given_stubs.py": "torch",
     "test_own_stub.py": "pybind11_stubgen",  # mypy is installed beside it

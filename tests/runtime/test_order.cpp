@@ -378,7 +378,7 @@ long calls_of(simulated_runtime& runtime, Work work) {
 }
 
 // A query of each stream, a record and a wait, and for CUDA a query of the event's context; for a
-// default stream also a query of what is current. docs/devices.md has these numbers.
+// default stream also a query of what is current. docs/howto/move_to_devices.md has these numbers.
 TEST_P(Order, HandOverNeedsFewDriverCalls) {
   stream_ref const one = runtime.new_stream();
   stream_ref const other = runtime.new_stream();

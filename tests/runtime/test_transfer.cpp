@@ -592,7 +592,7 @@ TEST_P(Transfer, FailureOfAnyCallLeaksNothingAndKeepsTheCurrentContext) {
   }
 }
 
-// docs/devices.md has these numbers.
+// docs/howto/move_to_devices.md has these numbers.
 TEST_P(Transfer, MovesNeedFewDriverCalls) {
   elements const sixteen = row_major({16});
   stream_ref const stream = runtime.new_stream();

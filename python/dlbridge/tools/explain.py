@@ -75,7 +75,7 @@ def _of_rule(rule: Rule) -> Iterator[tuple[str, str]]:
     if breaking:
         yield "broken by", ", ".join(breaking)
     yield "check", f"{core.COMMAND} conformance TARGET --only {rule.id}"
-    yield "more", "docs/conformance.md"
+    yield "more", "docs/reference/rules.md"
 
 
 def _of_defect(defect: known.Defect) -> Iterator[tuple[str, str]]:
@@ -102,7 +102,7 @@ def _of_reason(reason: Reason) -> Iterator[tuple[str, str]]:
     yield "in C++", f"dlbridge::error, whose why().has(dlbridge::errc::{reason.id})"
     yield from (("text", quote(text)) for text in reason.texts)
     yield "remedy", reason.remedy
-    yield "more", "docs/errors.md"
+    yield "more", "docs/reference/errors.md"
 
 
 def explanation(name: str) -> tuple[str, list[tuple[str, str]]]:

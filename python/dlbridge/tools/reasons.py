@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The reasons why dlbridge refuses a tensor or a request: dlbridge::errc, in its order.
 
-The table of docs/errors.md has the same words. The tests compare the two, and the names and classes
-with include/dlbridge/error.hpp.
+The table of docs/reference/errors.md has the same words. The tests compare the two, and the names
+and classes with include/dlbridge/error.hpp.
 """
 
 from __future__ import annotations

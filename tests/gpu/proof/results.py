@@ -97,9 +97,10 @@ INTRODUCTION = """\
 # Checks on a GPU
 
 `python3 noxfile.py gpu` runs these checks on a machine with a GPU of CUDA; with `-- --simulated` on
-a [simulated driver](../simulated_drivers.md), which cannot run all of them. `-- --write` writes
-this page. [Devices](../devices.md#verification) describes the checks. A *late kernel*
-writes memory some time after its launch, so that a reader without order finds the old bytes.
+a [simulated driver](../contributing/simulated_drivers.md), which cannot run all of them.
+`-- --write` writes this page. [Devices](../explanation/streams.md#verification) describes the
+checks. A *late kernel* writes memory some time after its launch, so that a reader without order
+finds the old bytes.
 """
 
 

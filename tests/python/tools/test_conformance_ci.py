@@ -83,7 +83,7 @@ def test_a_file_of_waivers(tmp_path: Path) -> None:
 
 
 def test_the_file_of_the_page(tmp_path: Path) -> None:
-    page = (TARGETS.parents[2] / "docs" / "conformance.md").read_text()
+    page = (TARGETS.parents[2] / "docs" / "howto" / "conformance_in_ci.md").read_text()
     (block,) = (each for each in page.split("```") if each.startswith('text\n{"waivers"'))
     path = tmp_path / "waivers.json"
     path.write_text(block.partition("\n")[2])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/field.md and its details: what the generator makes of docs/field, and nothing else."""
+"""The survey in docs/generated: what the generator makes of docs/field, and nothing else."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from field import (  # noqa: E402 - from the folder docs
     rule_pages,
 )
 
-FOLDER = "generated/field"
 DOCS = CHECKOUT / "docs"
+PAGES = DOCS / "generated"
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +38,16 @@ def field() -> data.Field:
 
 
 def files() -> list[Path]:
-    return [DOCS / "field.md", *(DOCS / FOLDER).glob("*.md")]
+    return [PAGES / "field.md", *(PAGES / "field").glob("*.md")]
 
 
 def test_the_pages_are_generated(field: data.Field) -> None:
-    text = {each.relative_to(DOCS).as_posix(): each.read_text(encoding="utf-8") for each in files()}
+    text = {
+        each.relative_to(PAGES).as_posix(): each.read_text(encoding="utf-8") for each in files()
+    }
     assert text == page.pages(field), (
         "the pages are generated from docs/field/*.json; generate them again: "
-        "PYTHONPATH=docs python -m field.page docs/field docs/field.md"
+        "PYTHONPATH=docs python -m field.page docs/field docs/generated"
     )
 
 
@@ -138,7 +140,7 @@ def test_a_small_field() -> None:
     pages = page.pages(field)
     text = "\n".join(pages.values())
     assert "| **numpy** | ● | ⊘1 |" in text
-    assert "refused: BufferError: a \\| b &lt;c>" in pages[f"{FOLDER}/failures.md"]
+    assert "refused: BufferError: a \\| b &lt;c>" in pages["field/failures.md"]
     assert "**1 of 1** failing exchanges, of 1 pairs, work" in text
     assert "| numpy | torch | vector | `from_dlpack(x, copy=True)`, copied |" in text
     assert "- C-09: byte\\_offset is not ignored. *Seen:* ignored *dlpack.h 0.7" in text
@@ -217,7 +219,7 @@ def test_permitted_behaviour_is_no_fault() -> None:
     lost = exchange("torch", "writable", case="read-only", whose="consumer", said=text)
     field = small(exchanges=[lost], runs=runs)
     assert faults.of(field) == []
-    listed = sections(page.pages(field)[f"{FOLDER}/failures.md"])["Lost without an error"]
+    listed = sections(page.pages(field)["field/failures.md"])["Lost without an error"]
     assert "| PyTorch | consumer | writable: PyTorch has no read-only tensors" in listed
     assert "torch-read-only" in listed and "violates no rule" in listed
 

@@ -93,7 +93,7 @@ def test_no_modules_import_each_other() -> None:
 
 
 def test_the_tools_do_not_depend_on_the_name_of_their_package() -> None:
-    """The folder is dlbridge.tools and dlbridge_tools: docs/ci.md."""
+    """The folder is dlbridge.tools and dlbridge_tools: docs/howto/ci.md."""
     for path in TOOLS.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert "dlbridge.tools" not in text, f"{path} names the package of the tools"

@@ -385,10 +385,13 @@ def test_capsules_of_the_helper(ctypes_tensors: Path) -> None:
 def test_the_pages_are_the_table() -> None:
     docs = Path(__file__).resolve().parents[3] / "docs"
     files = [
-        docs / page.INDEX,
-        *(each for each in (docs / page.FOLDER).iterdir() if each.is_file()),
+        docs / "generated" / page.INDEX,
+        *(each for each in (docs / "generated" / page.FOLDER).iterdir() if each.is_file()),
     ]
-    text = {each.relative_to(docs).as_posix(): each.read_text(encoding="utf-8") for each in files}
+    text = {
+        each.relative_to(docs / "generated").as_posix(): each.read_text(encoding="utf-8")
+        for each in files
+    }
     assert text == page.pages(page.load(docs)), (
         "run PYTHONPATH=docs python -m field.defect_pages docs"
     )

@@ -15,7 +15,7 @@ Outcome = Literal["crash", "fail", "warn", "note", "skip", "pass"]
 WORST_FIRST: tuple[Outcome, ...] = ("crash", "fail", "warn", "note", "skip", "pass")
 VIOLATIONS: tuple[Outcome, ...] = ("crash", "fail", "warn", "note")
 
-SCHEMA = 1  # of as_json(); docs/conformance.md says what stays the same within a number
+SCHEMA = 1  # of as_json(); docs/howto/test_your_library.md says what stays the same within a number
 LONGEST = 2000  # characters of a text that quotes the library
 
 

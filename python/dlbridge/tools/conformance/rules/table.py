@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of rules in Markdown, which docs/conformance.md contains."""
+"""The table of rules in Markdown, which docs/reference/rules.md contains."""
 
 from __future__ import annotations
 
