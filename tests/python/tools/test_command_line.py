@@ -116,7 +116,6 @@ COMMANDS: list[tuple[tuple[str, ...], int]] = [
     (INSPECT, 0),
     ((*INSPECT, "--json"), 0),
     (SHOW, 0),
-    (("show", "builtins:object()"), 1),
     (("inspect", "builtins:object()"), 1),
     (MATRIX, 0),
     ((*MATRIX, "--verbose"), 0),
