@@ -42,6 +42,7 @@ except ImportError as _error:  # dlbridge.tools work without the compiled module
 if TYPE_CHECKING:
     from dlbridge import typing as typing
     from dlbridge.tools.inspection.inspection import Inspection as Inspection
+    from dlbridge.tools.inspection.rendering.memory_picture import MemoryPicture as MemoryPicture
 
 __all__ = [
     "DLPACK_VERSION",
@@ -57,13 +58,14 @@ __all__ = [
     "get_cmake_dir",
     "get_include",
     "inspect",
+    "show",
     "to_dlpack",
 ]
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Imports typing and Inspection on first use; refuses what a missing `_core` lacks."""
+        """Imports typing and classes on first use; refuses what a missing `_core` lacks."""
         if name == "typing":
             import importlib
 
@@ -72,12 +74,16 @@ if not TYPE_CHECKING:
             from dlbridge.tools.inspection.inspection import Inspection
 
             return Inspection
+        if name == "MemoryPicture":
+            from dlbridge.tools.inspection.rendering.memory_picture import MemoryPicture
+
+            return MemoryPicture
         if "_missing" in globals():
             return _missing.__getattr__(name)
         raise AttributeError(f"module 'dlbridge' has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted([*__all__, "Inspection", "typing"])
+        return sorted([*__all__, "Inspection", "MemoryPicture", "typing"])
 
 
 def inspect(x: Any, *, copy: bool | None = None) -> dlbridge.Inspection:
@@ -113,3 +119,44 @@ def inspect(x: Any, *, copy: bool | None = None) -> dlbridge.Inspection:
     from dlbridge.tools.inspection.inspection import inspect  # most programs never need it
 
     return inspect(x, copy=copy)
+
+
+def show(x: Any) -> dlbridge.MemoryPicture:
+    """Draws the memory of a producer, a buffer or a raw capsule: its values, shape and strides.
+
+    Nothing is consumed, and the result keeps no reference to x. Values on a device are not read.
+
+    Parameters
+    ----------
+    x : object
+        The producer, the buffer or the capsule.
+
+    Returns
+    -------
+    MemoryPicture
+        An interactive session and a notebook display it; print it in a script.
+
+    Raises
+    ------
+    TypeError
+        If x has none of the protocols.
+    BufferError
+        If x exports no tensor.
+
+    Examples
+    --------
+    >>> dlbridge.show(np.arange(6.0).reshape(2, 3)[::-1])
+    numpy.ndarray
+    float64[2, 3] on cpu, backwards in dimension 0
+    ...
+       dim 1 +8    ------>           dim 0 -24
+            -24    0     1     2         ^
+                  1,0   1,1   1,2        |
+              0    3     4     5         |
+                 [0,0]  0,1   0,2
+      Left: bytes from the data pointer. The first element is in [ ].
+      Strides in bytes: -24 in dimension 0, +8 in dimension 1.
+    """
+    from dlbridge.tools.inspection.rendering.memory_picture import show
+
+    return show(x)

@@ -15,6 +15,8 @@ import pytest
 # Requirements of the files outside the folder peers.
 REQUIREMENTS = {
     "test_matrix.py": "numpy",
+    "test_help.py": "numpy",
+    "test_show.py": "numpy",
     "test_tensor_values.py": "numpy",
     "test_comparisons.py": "numpy",
     "test_broadcast.py": "numpy",
