@@ -22,6 +22,7 @@ SOUND = {
     "docs/protocol.md": "# Protocol\n\n### 2.1 Versions\n",
     "docs/errors.md": "# Errors\n\n| errc |\n|---|\n| `one` |\n| `two` |\n\n## In C++\n",
     "include/dlbridge/error.hpp": "enum class errc : int {\n  // A, b.\n  one,\n  two,\n};\n",
+    "examples/one/README.md": "# One\n",
     "examples/main.cpp": "int main() {\n  // [body]\n  return 0;\n  // [/body]\n}\n",
 }
 
@@ -57,7 +58,8 @@ class Planted(unittest.TestCase):
         self.assertEqual(self.faults(), [])
 
     def test_a_link_to_a_missing_file(self) -> None:
-        for name in ("readme", "docs_protocol", "changelog", "contributing", "security"):
+        for name in ("readme", "docs_protocol", "examples_one_readme", "changelog", "contributing",
+                     "security"):  # fmt: skip
             self.assert_one(self.faults(**{name: "[x](gone.md)\n"}), "no file gone.md")
 
     def test_a_link_to_a_missing_heading(self) -> None:
