@@ -116,8 +116,8 @@ HEAD = """\
 # Examples
 
 Each example is a complete project in a folder of [examples](../examples/README.md). One command
-builds and runs it, with git and Python 3.9 or newer; a list of all is printed by
-`python3 noxfile.py example`. Each output and picture is made by the program of the example.
+builds and runs it, with git and Python 3.9 or newer; `python3 noxfile.py example` lists all. The
+program of the example has made the output or the picture.
 
 Times are for two cores. The first example also installs the tools, in a minute. Where an example
 needs the Python package, the first one also builds it, in some minutes.
