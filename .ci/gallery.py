@@ -4,8 +4,9 @@
     python3 .ci/gallery.py          writes docs/examples.md
     python3 .ci/gallery.py --check  fails if docs/examples.md differs
 
-A README begins with a title and one sentence. It has a picture or a block of text, which is the
-output of the program; the command, with how long it takes; and a link to a page of docs/.
+A README begins with a title, one sentence, and a picture or the output of the program; then comes
+the command, with how long it takes. The gallery has these. Its first link to docs/ is the page that
+explains the example. Its first block of text is the output, which CI compares.
 """
 
 from __future__ import annotations
@@ -136,16 +137,14 @@ def moved(text: str, folder: Path) -> str:
 
 
 def card(example: Example) -> str:
-    picture = part(example, r"^(!\[[^\n]+\))$", optional=True)
-    shown = picture or (f"```text\n{output(example)}```" if output(example) else "")
-    command = part(example, r"^```sh\n(python3 noxfile.py example .+?)^```$")
+    """The README until its command, and where to read on."""
+    command = re.escape(f"python3 noxfile.py example {example.name}  # ")
+    body = part(example, rf"\A# [^\n]+\n\n(.+?^```sh\n{command}[^\n]+\n```)$")
     page = part(example, r"\]\((\.\./\.\./docs/[^)]+)\)")
     title = re.search(r"\A# (.+)", (example.folder / page.partition("#")[0]).read_text())
     links = f"Files: [examples/{example.name}]({example.folder / 'README.md'})."
     links += f" Documentation: [{title[1] if title else page}]({page})."
-    parts = (shows(example), shown, f"```sh\n{command}```", links)
-    body = "\n\n".join(filter(None, parts))
-    return f"### {example.name}\n\n{moved(body, example.folder)}\n"
+    return f"### {example.name}\n\n" + moved(f"{body}\n\n{links}\n", example.folder)
 
 
 def gallery() -> str:
