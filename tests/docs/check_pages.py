@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks README.md and docs/: their code runs, and their references lead to something that exists.
+"""Checks README.md, docs/ and the READMEs of examples/: their code runs, and their references lead
+to something that exists.
 
 A Python block without a source is run here, except those of notebooks. The blocks of a page run in
 their order and share one namespace. Where a comment after print begins with <, ... or "expected",
@@ -204,6 +205,7 @@ def errc_faults(root: Path) -> list[str]:
 def all_faults(root: Path, without: list[str]) -> list[str]:
     pages = [root / "README.md", *(root / "python").glob("README.md")]
     pages += sorted((root / "docs").glob("**/*.md"))
+    pages += sorted((root / "examples").glob("**/README.md"))
     run_here = [page for page in pages if page.relative_to(root).as_posix() not in NOTEBOOKS]
     faults = [fault for page in run_here for fault in block_faults(page, root, without)]
     pages += [root / name for name in LINKS_ONLY]

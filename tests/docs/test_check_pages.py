@@ -25,6 +25,7 @@ SOUND = {
     "docs/reference/environment.md": "# Variables\n\n| `ONE` | text |\n",
     "python/reads.py": 'ONE = "ONE"\nos.environ.get(ONE)\n',
     "include/dlbridge/error.hpp": "enum class errc : int {\n  // A, b.\n  one,\n  two,\n};\n",
+    "examples/one/README.md": "# One\n",
     "examples/main.cpp": "int main() {\n  // [body]\n  return 0;\n  // [/body]\n}\n",
 }
 
@@ -67,7 +68,8 @@ class Planted(unittest.TestCase):
         self.assert_one(faults, "no file b.md")
 
     def test_a_link_to_a_missing_file(self) -> None:
-        for name in ("readme", "docs_reference_protocol", "changelog", "contributing", "security"):
+        for name in ("readme", "docs_reference_protocol", "examples_one_readme", "changelog",
+                     "contributing", "security"):  # fmt: skip
             self.assert_one(self.faults(**{name: "[x](gone.md)\n"}), "no file gone.md")
 
     def test_a_missing_picture(self) -> None:
