@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls the extension of each build system."""
+"""Calls the extensions of both build systems."""
 
 from __future__ import annotations
 
-import norms_by_meson
+import degrees
 import norms_by_setuptools
 import numpy as np
 
-rows = np.array([[3, 4], [6, 8], [5, 12]], "float32")
-for module in (norms_by_setuptools, norms_by_meson):
-    print(f"{module.__name__:20} {module.norms(rows).tolist()}")
+rows = np.array([[3, 4], [6, 8], [5, 12]], dtype="float32")
+print("setuptools    norms(rows)          ", norms_by_setuptools.norms(rows).tolist())
+print("meson-python  fahrenheit([0, 100]) ", degrees.fahrenheit(np.array([0.0, 100.0])).tolist())
