@@ -6,9 +6,11 @@ import __future__
 import importlib
 import re
 import sys
-import tomllib
 import types
 from pathlib import Path
+
+import tomllib
+from sphinx.application import Sphinx
 
 DOCS = Path(__file__).resolve().parent
 CHECKOUT = DOCS.parent
@@ -31,6 +33,11 @@ extensions = [
 ]
 exclude_patterns = ["field"]
 nitpicky = True
+nitpick_ignore_regex = [  # signatures also name internals, other libraries and template arguments
+    ("cpp:identifier", r".*(detail|on_pybind11|<).*|(std|pybind11|nanobind|xt)\b.*|(Py|DL|kDL)\w+"),
+    ("py:class", r"(?!dlbridge\.).*|dlbridge\._core\..*|dlbridge\.typing\.SupportsArrow\w+"),
+]
+suppress_warnings = ["toc.empty_glob"]
 
 # Markdown as on GitHub: anchors of headings, and links to files of the repository.
 myst_heading_anchors = 6
@@ -53,5 +60,18 @@ stub = types.ModuleType("dlbridge._core")
 stub.__file__ = str(CHECKOUT / "python/dlbridge/_core.pyi")
 annotations = __future__.annotations.compiler_flag  # a class may name itself
 exec(compile(Path(stub.__file__).read_text(), stub.__file__, "exec", annotations), vars(stub))
+vars(stub).update(dict.fromkeys(stub.__annotations__))  # of attributes without a value
 sys.modules[stub.__name__] = stub
 del sys.modules["dlbridge"]
+
+
+def keep_summary(
+    app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """Napoleon would read a colon in the first line of a property as the end of a type."""
+    if what in ("attribute", "data", "property"):
+        lines.insert(0, "")
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("autodoc-process-docstring", keep_summary, priority=400)

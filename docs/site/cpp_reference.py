@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The C++ reference: entries from the doc comments of the headers, grouped by the pages that name them.
+"""The C++ reference: entries from the doc comments of the headers, in the groups of the pages.
 
 Doxygen reads the headers, and Breathe renders its XML. A page names entries of the namespace
 dlbridge, and macros:
@@ -28,7 +28,9 @@ from typing import Any
 from breathe.directives.content_block import DoxygenNamespaceDirective
 from docutils import nodes
 from docutils.statemachine import StringList
+from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -89,6 +91,14 @@ class Entries:
                 self.by_name[name.removeprefix("dlbridge::")].append(each)
 
 
+def drop_references(xml: Path, shown: set[str]) -> None:
+    """Replaces references to files and to classes without an entry by their text."""
+    reference = re.compile(r"<ref refid=\"([^\"]+)\" kindref=\"compound\"[^>]*>(.*?)</ref>")
+    for file in xml.glob("*.xml"):
+        text = file.read_text()
+        file.write_text(reference.sub(lambda each: each[0 if each[1] in shown else 2], text))
+
+
 def write_entry(xml: Path, name: str, elements: list[ET.Element]) -> ET.Element:
     """Writes the elements as Doxygen writes a namespace. Returns its row of the index."""
     identifier = "entry_" + re.sub(r"\W", "_", name)
@@ -109,6 +119,9 @@ def write_entries(app: Sphinx) -> None:
     xml = run_doxygen(Path(app.outdir).parent / "doxygen")
     app.config.breathe_projects = {"dlbridge": str(xml)}
     entries = Entries(xml).by_name
+    shown = {one.get("refid", "") for each in entries.values() for one in each}
+    drop_references(xml, shown)
+    entries = Entries(xml).by_name
     pages: dict[str, Path] = {}
     for page in sorted((Path(app.srcdir) / "reference" / "cpp").glob("*.md")):
         for name in " ".join(BLOCK.findall(page.read_text())).split():
@@ -122,6 +135,25 @@ def write_entries(app: Sphinx) -> None:
     index = ET.parse(xml / "index.xml")
     index.getroot().extend(write_entry(xml, *each) for each in entries.items())
     index.write(xml / "index.xml", encoding="utf-8", xml_declaration=True)
+
+
+def find_in_namespace(
+    app: Sphinx, env: BuildEnvironment, node: pending_xref, text: nodes.TextElement
+) -> nodes.Element | None:
+    """Resolves names in comments, which state no namespace; a namespace itself has no entry."""
+    if node.get("refdomain") != "cpp":
+        return None
+    target = node["reftarget"]
+    if target.removeprefix("dlbridge::") in ("dlbridge", "python"):
+        return text
+    node.pop("cpp:parent_key", None)
+    for namespace in ("dlbridge::", "dlbridge::python::"):
+        found = env.domains["cpp"].resolve_xref(
+            env, node["refdoc"], app.builder, node["reftype"], namespace + target, node, text
+        )
+        if found is not None:
+            return found
+    return None
 
 
 class CppEntries(DoxygenNamespaceDirective):
@@ -141,5 +173,6 @@ class CppEntries(DoxygenNamespaceDirective):
 def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("breathe")
     app.connect("builder-inited", write_entries)
+    app.connect("missing-reference", find_in_namespace)
     app.add_directive("cpp-entries", CppEntries)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
