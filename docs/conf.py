@@ -37,7 +37,6 @@ nitpick_ignore_regex = [  # signatures also name internals, other libraries and 
     ("cpp:identifier", r".*(detail|on_pybind11|<).*|(std|pybind11|nanobind|xt)\b.*|(Py|DL|kDL)\w+"),
     ("py:class", r"(?!dlbridge\.).*|dlbridge\._core\..*|dlbridge\.typing\.SupportsArrow\w+"),
 ]
-suppress_warnings = ["toc.empty_glob"]
 
 # Markdown as on GitHub: anchors of headings, and links to files of the repository.
 myst_heading_anchors = 6

@@ -146,7 +146,7 @@ def find_in_namespace(
     target = node["reftarget"]
     if target.removeprefix("dlbridge::") in ("dlbridge", "python"):
         return text
-    node.pop("cpp:parent_key", None)
+    node.attributes.pop("cpp:parent_key", None)
     for namespace in ("dlbridge::", "dlbridge::python::"):
         found = env.domains["cpp"].resolve_xref(
             env, node["refdoc"], app.builder, node["reftype"], namespace + target, node, text
