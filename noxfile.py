@@ -1125,19 +1125,22 @@ def style(session: nox.Session) -> None:
 
 
 @nox.session(tags=["tests"])
-def reference(session: nox.Session) -> None:
-    """The API reference by Doxygen: every doc comment is well-formed."""
+def site(session: nox.Session) -> None:
+    """The documentation site, with the references of C++ and Python: every link and doc comment."""
+    if sys.version_info < (3, 11):
+        session.skip("Sphinx requires Python 3.11 or newer")
     if not machine.add_packages("doxygen", needed=True):
         session.skip("doxygen could not be installed")
-    target = machine.STATE / "reference"
-    target.mkdir(parents=True, exist_ok=True)
-    configuration = (CHECKOUT / "docs" / "Doxyfile").read_text() + f"OUTPUT_DIRECTORY={target}\n"
-    (target / "Doxyfile").write_text(configuration)
-    session.env["PATH"] = os.pathsep.join([str(machine.UNPACKED / "usr/bin"), os.environ["PATH"]])
+    session.install(*group("site"))
+    programs = [session.bin, str(machine.UNPACKED / "usr/bin"), os.environ["PATH"]]
+    session.env["PATH"] = os.pathsep.join(programs)
     if folders := machine.unpacked_libraries():
         session.env["LD_LIBRARY_PATH"] = folders
-    session.run(builds.program(session, "doxygen"), str(target / "Doxyfile"), external=True)
-    session.log(f"the first page is {target}/html/index.html")
+    pages = machine.STATE / "site" / "html"
+    shutil.rmtree(pages, ignore_errors=True)
+    session.run("sphinx-build", "--quiet", "--fail-on-warning", "--fresh-env", "docs", str(pages))
+    session.run("python", "docs/site/check_links.py", str(pages))
+    session.log(f"the first page is {pages}/index.html")
 
 
 TIDIED = ("tests/unit/two_units_b.cpp", "python/src/module.cpp", "tests/extension/arguments.cpp",
