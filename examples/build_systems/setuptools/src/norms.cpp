@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// [source]
 #include <dlbridge/pybind11.hpp>
 
 #include <cmath>
@@ -23,3 +24,4 @@ PYBIND11_MODULE(norms_by_setuptools, m) {
   dlbridge::init(m);
   dlbridge::def(m, "norms", norms, pybind11::arg("rows"));
 }
+// [/source]
