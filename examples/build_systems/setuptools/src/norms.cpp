@@ -20,7 +20,7 @@ static auto norms(dlbridge::argument<float const, matrix> rows) {
   return out;
 }
 
-PYBIND11_MODULE(norms_by_setuptools, m) {
+PYBIND11_MODULE(norms, m) {
   dlbridge::init(m);
   dlbridge::def(m, "norms", norms, pybind11::arg("rows"));
 }

@@ -6,7 +6,7 @@ from __future__ import annotations
 # [imports]
 import numpy as np
 import torch
-from norms_by_setuptools import norms
+from norms import norms
 
 # [/imports]
 
