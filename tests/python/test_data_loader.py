@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# mypy: disable-error-code="attr-defined, type-arg"
 """Tensors from the workers of PyTorch's DataLoader, as docs/howto/data_loader.md has them."""
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def decode(index: int) -> dlbridge.Tensor:
 
 
 # [dataset]
-class Frames(Dataset):  # type: ignore[type-arg]
+class Frames(Dataset):
     def __len__(self) -> int:
         return 8
 

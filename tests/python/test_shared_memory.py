@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# mypy: disable-error-code="index, misc"
 """Tensors in a block of shared memory, as docs/howto/shared_memory.md has them."""
 
 from __future__ import annotations
