@@ -109,13 +109,22 @@ def compiled(module: Any, array: Any) -> Any:
     return module.njit(total)(array)
 
 
-def ray_task(module: Any, array: Any) -> Any:
+def ray_task(ray: Any, t: Any) -> Any:
     os.environ["RAY_AUTH_MODE"] = "disabled"
-    module.init(num_cpus=1, log_to_driver=False, include_dashboard=False)
+    ray.init(num_cpus=1, log_to_driver=False, include_dashboard=False)
     try:
-        return np.asarray(module.get(module.put(array))).tolist()
+        # [ray]
+        @ray.remote
+        def total(t):
+            return float(np.asarray(t).sum())
+
+        reference = ray.put(t)  # copies the elements to the object store, once
+        sum_of_worker = ray.get(total.remote(reference))
+        stored = ray.get(reference)
+        # [/ray]
+        return sum_of_worker, np.asarray(stored).tolist()
     finally:
-        module.shutdown()
+        ray.shutdown()
 
 
 def batches(module: Any, array: Any) -> Any:

@@ -27,6 +27,8 @@ REQUIREMENTS = {
     "test_choices.py": "torch",
     "test_or_other_numbers.py": "torch",
     "test_torch_in_place.py": "torch",
+    "test_data_loader.py": "torch",
+    "test_shared_memory.py": "numpy",
     "test_vectorize.py": "torch",
     "test_extension_torch.py": "torch",
     "test_extension_tvm_ffi.py": "tvm_ffi",

@@ -31,6 +31,7 @@ double sum_of_foreign_tensor(DLManagedTensorVersioned* raw) {
 }  // namespace
 
 int main() {
+  // [export]
   grid::array<float> a({2, 3});
   a.at({0, 1}) = 4;
   a.at({1, 2}) = 5;
@@ -42,7 +43,9 @@ int main() {
   expect(a.owners() == 2, "the export keeps the memory alive");
   expect(sum_of_foreign_tensor(raw) == 9, "a foreign consumer reads the elements");
   expect(a.owners() == 1, "the deleter releases the memory");
+  // [/export]
 
+  // [import]
   {
     auto const back = dlbridge::adopt_as<grid::array<float>>(dlbridge::build(a.transposed()));
     expect(back.data() == a.data() && back.at({2, 1}) == 5, "the import shares the memory");
@@ -50,12 +53,15 @@ int main() {
     expect(rows.at({1, 2}) == 5 && a.owners() == 2, "the arrays on it share one owner");
   }
   expect(a.owners() == 1, "the last array releases the owner");
+  // [/import]
 
+  // [refusal]
   try {
     dlbridge::adopt_as<grid::array<double>>(dlbridge::build(std::move(a)));
     expect(false, "a float tensor was accepted as double");
   } catch (dlbridge::error const& e) {
     expect(e.code() == dlbridge::errc::dtype_mismatch, e.what());
   }
+  // [/refusal]
   return failures;
 }

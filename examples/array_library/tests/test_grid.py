@@ -23,6 +23,27 @@ def matrix():
     return array
 
 
+def test_an_array_is_read_and_changed_by_numpy():
+    # [export]
+    matrix = grid.DoubleArray([2, 3])
+    matrix[1, 2] = 5
+    a = np.from_dlpack(matrix)
+    assert a.tolist() == [[0, 0, 0], [0, 0, 5]]
+    a[0, 0] = 7
+    assert matrix[0, 0] == 7 and matrix.sum() == 12
+    # [/export]
+
+
+def test_an_array_of_numpy_is_imported():
+    # [import]
+    a = np.arange(6, dtype="float32").reshape(2, 3)
+    imported = grid.from_dlpack(a)
+    assert type(imported) is grid.FloatArray and imported.shape == [2, 3]
+    imported[0, 0] = 1
+    assert a[0, 0] == 1
+    # [/import]
+
+
 def test_numpy_and_torch_read_it_without_a_copy(matrix):
     a = np.from_dlpack(matrix)
     t = torch.from_dlpack(matrix)

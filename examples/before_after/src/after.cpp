@@ -12,6 +12,7 @@ using matrix = dlbridge::shape<dlbridge::dynamic_extent, dlbridge::dynamic_exten
 
 namespace {
 
+// [mean]
 double mean(dlbridge::tensor_span<float const, matrix> x) {
   double sum = 0;
   for (std::int64_t i = 0; i < x.extent(0); ++i) {
@@ -21,6 +22,7 @@ double mean(dlbridge::tensor_span<float const, matrix> x) {
   }
   return sum / static_cast<double>(x.count());
 }
+// [/mean]
 
 void scale(dlbridge::tensor_span<float, matrix> x, float factor) {
   for (std::int64_t i = 0; i < x.extent(0); ++i) {
@@ -30,6 +32,7 @@ void scale(dlbridge::tensor_span<float, matrix> x, float factor) {
   }
 }
 
+// [normalized]
 auto normalized(dlbridge::argument<float const, matrix> x) {
   float largest = 0;
   for (std::int64_t i = 0; i < x.extent(0); ++i) {
@@ -48,12 +51,15 @@ auto normalized(dlbridge::argument<float const, matrix> x) {
   }
   return out;
 }
+// [/normalized]
 
 }  // namespace
 
+// [module]
 PYBIND11_MODULE(after, m) {
   dlbridge::init(m);
   dlbridge::def(m, "mean", mean, py::arg("x"));
   dlbridge::def(m, "scale", scale, py::arg("x"), py::arg("factor"));
   dlbridge::def(m, "normalized", normalized, py::arg("x"));
 }
+// [/module]

@@ -16,6 +16,7 @@ namespace py = pybind11;
 
 namespace {
 
+// [take]
 // Takes the tensor out of a producer or a capsule. The caller must call its deleter once.
 DLManagedTensor* take(py::object const& x) {
   py::object const capsule = py::hasattr(x, "__dlpack__") ? x.attr("__dlpack__")() : x;
@@ -26,6 +27,7 @@ DLManagedTensor* take(py::object const& x) {
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");
   return static_cast<DLManagedTensor*>(pointer);
 }
+// [/take]
 
 struct Matrix {
   float* data;
@@ -54,6 +56,7 @@ Matrix view_of(DLTensor const& t) {
   return m;
 }
 
+// [mean]
 double mean(py::object const& x) {
   DLManagedTensor* const managed = take(x);
   Matrix const m = view_of(managed->dl_tensor);
@@ -67,6 +70,7 @@ double mean(py::object const& x) {
   managed->deleter(managed);
   return result;
 }
+// [/mean]
 
 void scale(py::object const& x, float factor) {
   DLManagedTensor* const managed = take(x);

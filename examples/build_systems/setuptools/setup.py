@@ -7,7 +7,7 @@ from setuptools import setup
 setup(
     ext_modules=[
         Pybind11Extension(
-            "norms_by_setuptools",
+            "norms",
             ["src/norms.cpp"],
             include_dirs=[dlbridge_headers.get_include()],
             cxx_std=17,

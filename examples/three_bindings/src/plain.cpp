@@ -82,7 +82,7 @@ PyMethodDef methods[] = {{"luma", &luma, METH_O, "Brightness of an 8-bit image."
 // [plain_module]
 int add_functions(PyObject* m) noexcept {
   try {
-    // Without a binding library, def_fast writes all of the above.
+    // def_fast loads the arguments, calls the function and reports refusals.
     dp::def_fast<&filters::scale>(m, "scale", {"image", "factor"});
     return add_canvas(m);
   } catch (...) {

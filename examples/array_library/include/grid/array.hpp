@@ -33,10 +33,12 @@ class array {
   array(std::shared_ptr<T> memory, sizes shape, sizes strides)
       : memory_(std::move(memory)), shape_(std::move(shape)), strides_(std::move(strides)) {}
 
+  // [members]
   T* data() const noexcept { return memory_.get(); }
   sizes const& shape() const noexcept { return shape_; }
   sizes const& strides() const noexcept { return strides_; }
   long owners() const noexcept { return memory_.use_count(); }
+  // [/members]
 
   T& at(sizes const& index) const {
     if (index.size() != shape_.size()) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// [source]
 #include <dlbridge/pybind11.hpp>
 
 #include <cmath>
@@ -19,7 +20,8 @@ static auto norms(dlbridge::argument<float const, matrix> rows) {
   return out;
 }
 
-PYBIND11_MODULE(norms_by_setuptools, m) {
+PYBIND11_MODULE(norms, m) {
   dlbridge::init(m);
   dlbridge::def(m, "norms", norms, pybind11::arg("rows"));
 }
+// [/source]

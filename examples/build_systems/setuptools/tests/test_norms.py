@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from norms_by_setuptools import norms
+from norms import norms
 
 
 @pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
