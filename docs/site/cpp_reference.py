@@ -91,12 +91,15 @@ class Entries:
                 self.by_name[name.removeprefix("dlbridge::")].append(each)
 
 
-def drop_references(xml: Path, shown: set[str]) -> None:
-    """Replaces references to files and to classes without an entry by their text."""
+def adapt(xml: Path, shown: set[str]) -> None:
+    """Replaces references to files and to classes without an entry by their text, and the names of
+    classes by those within their namespace, which write_entry states."""
     reference = re.compile(r"<ref refid=\"([^\"]+)\" kindref=\"compound\"[^>]*>(.*?)</ref>")
+    scope = re.compile(r"(<compoundname>)(?:dlbridge::python|dlbridge|std)::")
     for file in xml.glob("*.xml"):
-        text = file.read_text()
-        file.write_text(reference.sub(lambda each: each[0 if each[1] in shown else 2], text))
+        text = reference.sub(lambda each: each[0 if each[1] in shown else 2], file.read_text())
+        is_class = file.name.startswith(("class", "struct"))
+        file.write_text(scope.sub(r"\1", text) if is_class else text)
 
 
 def write_entry(xml: Path, name: str, elements: list[ET.Element]) -> ET.Element:
@@ -104,7 +107,7 @@ def write_entry(xml: Path, name: str, elements: list[ET.Element]) -> ET.Element:
     identifier = "entry_" + re.sub(r"\W", "_", name)
     root = ET.Element("doxygen", version="1.9")
     compound = ET.SubElement(root, "compounddef", id=identifier, kind="namespace")
-    scope = "dlbridge::python" if name.startswith("python::") else "dlbridge"
+    scope = {"python": "dlbridge::python", "std": "std"}.get(name.partition("::")[0], "dlbridge")
     ET.SubElement(compound, "compoundname").text = scope
     compound.extend(each for each in elements if each.tag == "innerclass")
     section = ET.SubElement(compound, "sectiondef", kind="user-defined")
@@ -120,7 +123,7 @@ def write_entries(app: Sphinx) -> None:
     app.config.breathe_projects = {"dlbridge": str(xml)}
     entries = Entries(xml).by_name
     shown = {one.get("refid", "") for each in entries.values() for one in each}
-    drop_references(xml, shown)
+    adapt(xml, shown)
     entries = Entries(xml).by_name
     pages: dict[str, Path] = {}
     for page in sorted((Path(app.srcdir) / "reference" / "cpp").glob("*.md")):
