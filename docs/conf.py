@@ -35,6 +35,8 @@ exclude_patterns = ["field"]
 nitpicky = True
 nitpick_ignore_regex = [  # signatures also name internals, other libraries and template arguments
     ("cpp:identifier", r".*(detail|on_pybind11|<).*|(std|pybind11|nanobind|xt)\b.*|(Py|DL|kDL)\w+"),
+    ("cpp:identifier", r"tensor_argument_base|load_options|explanation|element_refusal|event_pool"),
+    ("cpp:identifier", r"driver_source|driver_result|owner_type::span_type"),
     ("py:class", r"(?!dlbridge\.).*|dlbridge\._core\..*|dlbridge\.typing\.SupportsArrow\w+"),
 ]
 

@@ -61,6 +61,7 @@ class Entries:
     """The public names, each with its elements of the XML."""
 
     def __init__(self, xml: Path) -> None:
+        self.left_out: set[str] = set()  # identifiers of Doxygen
         self.by_name: dict[str, list[ET.Element]] = collections.defaultdict(list)
         compounds = ET.parse(xml / "index.xml").getroot()
         classes = {}
@@ -85,18 +86,28 @@ class Entries:
                 continue
             location = each.find("location")
             if location is not None and SHOWN_ONCE in location.get("file", ""):
+                self.left_out.add(each.get("id", ""))
                 continue
             if (each.get("kind") == "define") == (kind == "file"):
                 name = each.findtext("qualifiedname") or each.findtext("name", "")
                 self.by_name[name.removeprefix("dlbridge::")].append(each)
 
 
-def drop_references(xml: Path, shown: set[str]) -> None:
-    """Replaces references to files and to classes without an entry by their text."""
-    reference = re.compile(r"<ref refid=\"([^\"]+)\" kindref=\"compound\"[^>]*>(.*?)</ref>")
+def adapt(xml: Path, entries: Entries) -> None:
+    """Replaces references to what has no entry by their text, and the names of classes by those
+    within their namespace, which write_entry states."""
+    shown = {one.get("refid") for each in entries.by_name.values() for one in each}
+    reference = re.compile(r"<ref refid=\"([^\"]+)\" kindref=\"(\w+)\"[^>]*>(.*?)</ref>")
+    scope = re.compile(r"(<compoundname>)(?:dlbridge::python|dlbridge|std)::")
+
+    def adapted(found: re.Match[str]) -> str:
+        kept = found[1] in shown if found[2] == "compound" else found[1] not in entries.left_out
+        return found[0 if kept else 3]
+
     for file in xml.glob("*.xml"):
-        text = file.read_text()
-        file.write_text(reference.sub(lambda each: each[0 if each[1] in shown else 2], text))
+        text = reference.sub(adapted, file.read_text())
+        is_class = file.name.startswith(("class", "struct"))
+        file.write_text(scope.sub(r"\1", text) if is_class else text)
 
 
 def write_entry(xml: Path, name: str, elements: list[ET.Element]) -> ET.Element:
@@ -104,7 +115,7 @@ def write_entry(xml: Path, name: str, elements: list[ET.Element]) -> ET.Element:
     identifier = "entry_" + re.sub(r"\W", "_", name)
     root = ET.Element("doxygen", version="1.9")
     compound = ET.SubElement(root, "compounddef", id=identifier, kind="namespace")
-    scope = "dlbridge::python" if name.startswith("python::") else "dlbridge"
+    scope = {"python": "dlbridge::python", "std": "std"}.get(name.partition("::")[0], "dlbridge")
     ET.SubElement(compound, "compoundname").text = scope
     compound.extend(each for each in elements if each.tag == "innerclass")
     section = ET.SubElement(compound, "sectiondef", kind="user-defined")
@@ -118,9 +129,7 @@ def write_entry(xml: Path, name: str, elements: list[ET.Element]) -> ET.Element:
 def write_entries(app: Sphinx) -> None:
     xml = run_doxygen(Path(app.outdir).parent / "doxygen")
     app.config.breathe_projects = {"dlbridge": str(xml)}
-    entries = Entries(xml).by_name
-    shown = {one.get("refid", "") for each in entries.values() for one in each}
-    drop_references(xml, shown)
+    adapt(xml, Entries(xml))
     entries = Entries(xml).by_name
     pages: dict[str, Path] = {}
     for page in sorted((Path(app.srcdir) / "reference" / "cpp").glob("*.md")):
