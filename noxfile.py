@@ -5,6 +5,8 @@ As a program it requires only Python: it creates an environment with nox, and ru
 `python3 noxfile.py` lists the sessions. With --system-packages, root lets them install Debian's
 packages into the system; otherwise everything goes into the checkout.
 
+`example NAME` builds and runs one example; `example` lists them.
+
 `tests` runs the sessions tagged quick side by side, and prints a summary.
 
     --all       runs the sessions tagged tests, too
@@ -28,12 +30,14 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent
 sys.path.insert(0, str(CHECKOUT / ".ci"))
 
 import builds
+import gallery
 import machine
 import package
 import summary
@@ -69,6 +73,9 @@ def main() -> int:
     os.environ["DLBRIDGE_COMMIT"] = machine.commit()  # for what the sessions publish
     if sys.argv[1:2] == ["gpu"]:  # on a machine that may have no network
         return subprocess.call([sys.executable, "tests/gpu/run.py", *sys.argv[2:]], cwd=CHECKOUT)
+    if sys.argv[1:2] == ["example"] and not sys.argv[2:]:
+        print(gallery.list_all())
+        return 0
     given = sys.argv[1:]
     if "--system-packages" in (given[: given.index("--")] if "--" in given else given):
         given.remove("--system-packages")
@@ -89,6 +96,8 @@ def main() -> int:
     chosen = given or ["--list"]
     if chosen[0] == "tests":
         return tests(nox, chosen[1:])
+    if chosen[0] == "example":  # NAME is no session
+        chosen.insert(1, "--")
     if not chosen[0].startswith("-"):
         chosen = ["--no-dependencies", "--sessions", *chosen]
     return subprocess.call([*nox, *chosen], cwd=CHECKOUT)
@@ -153,7 +162,7 @@ def quick(session: nox.Session) -> None:
 @nox.session(tags=["quick"])
 def extension(session: nox.Session) -> None:
     """The extension of the README, built with pybind11 by pip, and called."""
-    session.install(*group("pytest", "numpy", "build", "stubs"), *machine.torch())
+    session.install(*group("pytest", "numpy", "build", "stubs", "pictures"), *machine.torch())
     install_wheel(session)
     install_headers(session)
     if machine.torch():
@@ -162,6 +171,7 @@ def extension(session: nox.Session) -> None:
         install_example(session, "image_filter", "--no-build-isolation", tests=False)
         session.run("python", "-c", "import image_filter, numpy as np; assert isinstance("
                     "image_filter.luma(np.zeros((480, 640, 3), 'uint8')), np.ndarray)")  # fmt: skip
+    run_program(session, gallery.NAMED["image_filter"], compare=True)
 
 
 @nox.session(tags=["quick"])
@@ -172,7 +182,20 @@ def docs(session: nox.Session) -> None:
     left_out = [] if machine.torch() else ["--without", "torch"]
     session.run("python", "tests/docs/check_pages.py", *left_out)
     session.run("python", ".ci/published.py", "--check")
+    session.run("python", ".ci/gallery.py", "--check")
     session.run("python", "bench/report.py", "--check")
+    session.run("python", "docs/pictures/draw.py", "--check", *left_out)
+
+
+@nox.session(tags=["tests"])
+def notebook(session: nox.Session) -> None:
+    """The notebook in docs/, with ten libraries: a run has the outputs that the page stores.
+
+    `notebook -- store` stores those of the run.
+    """
+    install_wheel(session, *group("notebook"), *torch(session))
+    mode = [] if "store" in session.posargs else ["--check"]
+    session.run("python", "tests/docs/run_notebooks.py", *mode)
 
 
 # C++ ------------------------------------------------------------------------------------------
@@ -685,12 +708,6 @@ def conan(session: nox.Session) -> None:
                 "-c", f"tools.cmake.cmake_layout:test_folder={home / 'test'}")  # fmt: skip
 
 
-# Those that pip installs; the session `extension` installs image_filter.
-EXAMPLES = ("array_library", "before_after", "moved_bindings", "three_bindings",
-            "cython_filter", "build_systems/setuptools", "build_systems/meson", "point_cloud",
-            "frameworks")  # fmt: skip
-
-
 def install_example(session: nox.Session, name: str, *options: str, tests: bool = True) -> None:
     """Builds an example with pip, installs it, and runs its tests."""
     builds.prepare(session, "release")
@@ -705,23 +722,73 @@ def install_project(session: nox.Session, folder: Path, *options: str) -> None:
     session.install(*options, "--force-reinstall", "--no-deps", ".")
 
 
+def build_example(session: nox.Session, example: gallery.Example) -> str:
+    """Builds an example by CMake, with the headers of dlbridge-headers. Returns the folder."""
+    folder = str(builds.folder_of(f"example-{example.name}"))
+    directory = session.run("python", "-m", "dlbridge_headers", "--cmake-dir", silent=True)
+    session.run(builds.program(session, "cmake"), "--fresh", "-S", str(example.folder),
+                "-B", folder, "-G", "Ninja", "--log-level=WARNING",
+                f"-Ddlbridge_DIR={str(directory).strip()}", external=True)  # fmt: skip
+    session.run(builds.program(session, "cmake"), "--build", folder, external=True)
+    return folder
+
+
+def run_program(
+    session: nox.Session, example: gallery.Example, build: str = "", *, compare: bool = False
+) -> None:
+    """Runs the program of an example; `compare` fails if its README shows another output."""
+    session.chdir(example.folder)
+    command = [word.replace("{build}", build) for word in example.program]
+    warnings = None if compare else subprocess.STDOUT  # not part of what is compared
+    printed = session.run(*command, external=bool(build), silent=compare, stderr=warnings)
+    if compare and (fault := gallery.differs(example, str(printed))):
+        session.error(fault)
+
+
+@nox.session
+def example(session: nox.Session) -> None:
+    """Builds and runs one example: `python3 noxfile.py example NAME`."""
+    name = " ".join(session.posargs)
+    if name not in gallery.NAMED:
+        session.error(f"no example {name}. {gallery.list_all()}")
+    chosen = gallery.NAMED[name]
+    begin = time.monotonic()
+    builds.prepare(session, "release")
+    compiled = ["examples-build"] if "headers" in chosen.wheels else []
+    session.install(*group(*compiled, *(each for each in chosen.requires if each != "torch")),
+                    *(torch(session) if "torch" in chosen.requires else []))  # fmt: skip
+    for each in chosen.wheels:
+        wheels = getattr(package, each)().glob("*.whl")
+        session.install("--force-reinstall", "--no-deps", *map(str, wheels))
+    for project in chosen.projects:
+        install_project(session, chosen.folder / project, "--no-build-isolation")
+    session.env.update(OPEN_MPI)
+    run_program(session, chosen, build_example(session, chosen) if chosen.by_cmake else "")
+    session.log(f"{name} took {time.monotonic() - begin:.0f} s; its files: examples/{name}")
+
+
 @nox.session(tags=["tests", "first"])
 def examples(session: nox.Session) -> None:
-    """The examples, which pip builds in isolation from a folder of wheels, and their tests."""
-    install_wheel(session, *group("pytest", "build", "examples"), *torch(session))
+    """The examples, which pip builds in isolation from a folder of wheels: outputs and tests."""
+    install_wheel(session, *group("pytest", "build", "examples", "pictures"), *torch(session))
+    install_headers(session)
+    session.install("--no-deps", *map(str, package.tools().glob("*.whl")))
+    builds.prepare(session, "release")
     index = package.index(*group("examples-build"))
-    for name in EXAMPLES:
-        install_example(session, name, "--no-index", f"--find-links={index}")
-        session.env["SKBUILD_CMAKE_BUILD_TYPE"] = "Debug"  # after the first, which is optimized
-        session.env["SKBUILD_CMAKE_DEFINE"] = "CMAKE_CXX_FLAGS_DEBUG=-O0"  # nobody debugs them
+    for each in gallery.EXAMPLES:
+        if each.session != "examples":
+            continue
+        for project in each.projects:
+            install_example(session, f"{each.name}/{project}", "--no-index",
+                            f"--find-links={index}")  # fmt: skip
+            # After the first, which is optimized: nobody debugs the others.
+            session.env["SKBUILD_CMAKE_BUILD_TYPE"] = "Debug"
+            session.env["SKBUILD_CMAKE_DEFINE"] = "CMAKE_CXX_FLAGS_DEBUG=-O0"
+        folder = build_example(session, each) if each.by_cmake else ""
+        run_program(session, each, folder, compare=True)
     session.chdir(CHECKOUT / "examples" / "conformance")  # has nothing to install
     session.run("pytest", "-q", "-p", "no:cacheprovider")
-    cmake_directory = str(session.run("dlbridge", "--cmake-dir", silent=True)).strip()
-    folder = str(builds.folder_of("example-array_library"))
-    session.chdir(CHECKOUT / "examples" / "array_library")
-    session.run("cmake", "--fresh", "-S", ".", "-B", folder, "-G", "Ninja", "--log-level=WARNING",
-                f"-Ddlbridge_DIR={cmake_directory}")  # fmt: skip
-    session.run("cmake", "--build", folder)
+    folder = build_example(session, gallery.NAMED["array_library"])
     session.run("ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error")
 
 
@@ -886,7 +953,7 @@ def ports(session: nox.Session, name: str) -> None:
 def dask(session: nox.Session) -> None:
     """The example with tensors in worker processes of Dask and joblib."""
     install_wheel(session, *group("pytest", "dask"))
-    session.chdir(CHECKOUT / "examples" / "dask_arrays")
+    run_program(session, gallery.NAMED["dask_arrays"], compare=True)
     session.run("pytest", "-q", "-p", "no:cacheprovider")
 
 
@@ -958,7 +1025,7 @@ APART = [each for each in reversed(PEERS) if each not in TOGETHER and each.name 
 
 @nox.session
 def field(session: nox.Session) -> None:
-    """Examines what every library supports, imports and exports, and writes docs/generated/field.md.
+    """Examines what every library supports, imports and exports, and writes the survey.
 
     `python3 noxfile.py field -- --part conformance` repeats one part only.
     """
@@ -982,6 +1049,15 @@ def field(session: nox.Session) -> None:
 
 
 # Pages, programs, style -----------------------------------------------------------------------
+
+
+@nox.session
+def pictures(session: nox.Session) -> None:
+    """Draws docs/generated/pictures/ anew, and the plots of docs/generated/performance/."""
+    session.env.update(machine.build_environment(machine.find_gcc()))
+    install_wheel(session, *group("pictures"), *torch(session))
+    session.run("python", "docs/pictures/draw.py")
+    session.run("python", "bench/report.py")
 
 
 @nox.session(tags=["tests"])
@@ -1049,19 +1125,22 @@ def style(session: nox.Session) -> None:
 
 
 @nox.session(tags=["tests"])
-def reference(session: nox.Session) -> None:
-    """The API reference by Doxygen: every doc comment is well-formed."""
+def site(session: nox.Session) -> None:
+    """The documentation site, with the references of C++ and Python: every link and doc comment."""
+    if sys.version_info < (3, 11):
+        session.skip("Sphinx requires Python 3.11 or newer")
     if not machine.add_packages("doxygen", needed=True):
         session.skip("doxygen could not be installed")
-    target = machine.STATE / "reference"
-    target.mkdir(parents=True, exist_ok=True)
-    configuration = (CHECKOUT / "docs" / "Doxyfile").read_text() + f"OUTPUT_DIRECTORY={target}\n"
-    (target / "Doxyfile").write_text(configuration)
-    session.env["PATH"] = os.pathsep.join([str(machine.UNPACKED / "usr/bin"), os.environ["PATH"]])
+    session.install(*group("site"))
+    programs = [session.bin, str(machine.UNPACKED / "usr/bin"), os.environ["PATH"]]
+    session.env["PATH"] = os.pathsep.join(programs)
     if folders := machine.unpacked_libraries():
         session.env["LD_LIBRARY_PATH"] = folders
-    session.run(builds.program(session, "doxygen"), str(target / "Doxyfile"), external=True)
-    session.log(f"the first page is {target}/html/index.html")
+    pages = machine.STATE / "site" / "html"
+    shutil.rmtree(pages, ignore_errors=True)
+    session.run("sphinx-build", "--quiet", "--fail-on-warning", "--fresh-env", "docs", str(pages))
+    session.run("python", "docs/site/check_links.py", str(pages))
+    session.log(f"the first page is {pages}/index.html")
 
 
 TIDIED = ("tests/unit/two_units_b.cpp", "python/src/module.cpp", "tests/extension/arguments.cpp",

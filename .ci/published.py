@@ -115,8 +115,9 @@ def page(stored: dict[str, Any]) -> str:
     lines = [
         "# Figures of the reliability tests",
         "",
-        "Written by `python3 noxfile.py published` from the last run of each session. "
-        "[Reliability](../contributing/reliability.md) says what the sessions do.",
+        "The results of the last run of each long test session. "
+        "[Reliability](../contributing/reliability.md) describes the sessions. "
+        "`python3 noxfile.py published` writes this page.",
     ]
     for title, result in stored.items():
         lines += ["", f"## {title}", "",

@@ -118,8 +118,6 @@ def limits(report: Json) -> Iterator[str]:
         f"not measured: {counts['not measured']}. A row without a limit is reported only. CI "
         "enforces the rows with a gate."
     )
-    if any(each["kind"] == "time" for each in judged):
-        yield from image("limits", "Each ratio as a share of its limit")
     sections: dict[str, list[Json]] = {}
     for row in report["limits"]:
         sections.setdefault(section_of(row), []).append(row)
@@ -148,7 +146,14 @@ ANCHORS = ("empty call", "capsule handshake", "pybind11 no-op(Tensor)", "C: own 
 
 
 def image(name: str, text: str) -> Iterator[str]:
-    yield from ("", f"![{text}]({PLOTS.name}/{name}.svg)")
+    """A plot, in the variant for the reader's page."""
+    yield from (
+        "",
+        "<picture>",
+        f'  <source media="(prefers-color-scheme: dark)" srcset="{PLOTS.name}/{name}-dark.svg">',
+        f'  <img alt="{text}" src="{PLOTS.name}/{name}-light.svg">',
+        "</picture>",
+    )
 
 
 def ladder(report: Json) -> Iterator[str]:
@@ -156,11 +161,15 @@ def ladder(report: Json) -> Iterator[str]:
         return
     yield from ("", "## The ladder of exchange costs", "")
     yield (
-        "Each call as a multiple of a call of an empty function from C. The nanoseconds are those "
-        "of this machine."
+        "The plots show nanoseconds of this machine. The table has each call as a multiple of a "
+        "call of an empty function from C."
     )
-    yield from image("imports", "Imports of the arrays of each library by each library")
-    yield from image("calls", "Exports, arguments and results of extension functions")
+    yield from image(
+        "imports", "Time of from_dlpack of five libraries, by the array that they import"
+    )
+    yield from image(
+        "calls", "Time of a call with one tensor, of a result, and of an export, by library"
+    )
     yield from ("", "<details><summary>All calls</summary>", "")
     yield from table(("call", "empty calls", "range", "ns"), (
         [each["name"], number(each["median"]),
@@ -268,9 +277,11 @@ def page(report: Json) -> str:
     lines = [
         "# Performance figures",
         "",
-        "Written by `python3 noxfile.py bench -- full` from its last run. "
-        "[Performance](../contributing/performance.md) explains how they are measured and what "
-        "they mean.",
+        "Each row compares two calls, usually one of dlbridge and one of another library. A ratio "
+        "below 1 means that the first is faster. `python3 noxfile.py bench -- full` writes this "
+        "page from its last run. "
+        "[How performance is measured](../contributing/performance.md) explains the rows, and "
+        "[what an exchange costs](../explanation/performance.md) is a summary for users.",
         "",
         *about(report),
         "",

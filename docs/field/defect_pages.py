@@ -34,8 +34,8 @@ installed. They fail when the program no longer shows the defect in a version th
 and when a version outside the list shows it.
 
 - `python -m dlbridge doctor` lists the defects of the versions that are installed.
-- `python -m dlbridge doctor --defect torch-copy-not-marked` prints one defect with its program.
-- `python -m dlbridge doctor --defect torch-copy-not-marked --report` runs its program, and prints a
+- `python -m dlbridge explain torch-copy-not-marked` prints one defect with its program.
+- `python -m dlbridge explain torch-copy-not-marked --report` runs its program, and prints a
   report in Markdown, to be filed with the project as it is. It refuses where a release has fixed
   the defect, where it is reported already, and where the installed version does not show it.
 - A library that is missing here has not necessarily been examined.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes the survey's pages: `PYTHONPATH=docs python -m field.page docs/field docs/generated`.
 
-docs/generated/field.md is a short overview; the pages with the details are in docs/generated/field/.
+docs/generated/field.md is a short overview; docs/generated/field/ has the pages with the details.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ HEAD = """\
 The survey shows how well each library exports and imports DLPack, and which pairs of libraries
 exchange arrays. The results come from running the libraries: `python3 noxfile.py field` creates
 the environments, runs [`matrix`](../reference/tools/matrix.md),
-[`conformance`](../howto/test_your_library.md) and the programs of the [known defects](defects.md) in
-them, stores the results in [`docs/field`](../field) and generates this page. To examine the versions that are installed, run those tools directly.
+[`conformance`](../howto/test_your_library.md) and the programs of the [known defects](defects.md)
+in them, stores the results in [`docs/field`](../field) and generates this page. To examine the
+versions that are installed, run those tools directly.
 
 Details:
 

@@ -23,10 +23,13 @@ output of `python -m dlbridge --include-dir`, `python -m dlbridge_headers --incl
 
 #include <cstdint>
 
-// The version of dlbridge. The CMake files and the Python package read it from these three lines.
-#define DLBRIDGE_VERSION_MAJOR 0
-#define DLBRIDGE_VERSION_MINOR 1
-#define DLBRIDGE_VERSION_PATCH 0
+/// @file
+/// The macros that tell the version of dlbridge and the build.
+
+// The CMake files and the Python package read the version from these three lines.
+#define DLBRIDGE_VERSION_MAJOR 0  ///< The major number of the version of dlbridge.
+#define DLBRIDGE_VERSION_MINOR 1  ///< The minor number of the version of dlbridge.
+#define DLBRIDGE_VERSION_PATCH 0  ///< The patch number of the version of dlbridge.
 
 // dlpack.h lacks these macros before 1.0. All its versions share one include guard, so the
 // compiler uses the copy that is included first.
@@ -43,17 +46,17 @@ dlbridge before headers that bring their own dlpack.h."
 version. Use a dlpack.h 1.x, or a newer dlbridge."
 #endif
 
-// True if dlpack.h is version 1.minor or newer.
+/// Whether dlpack.h is version 1.minor or newer, for the preprocessor.
 #define DLBRIDGE_DLPACK_AT_LEAST(minor) (DLPACK_MINOR_VERSION >= (minor))
 
-// 1 if exceptions are enabled, otherwise 0. Without exceptions raise() calls DLBRIDGE_ON_ERROR
-// (error.hpp).
+/// 1 if exceptions are enabled, otherwise 0. Without them raise() calls DLBRIDGE_ON_ERROR.
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
 #define DLBRIDGE_EXCEPTIONS 1
 #else
 #define DLBRIDGE_EXCEPTIONS 0
 #endif
 
+/// @cond
 // The number of the layouts. A change of the layout of a public type, or of what its members mean,
 // raises it, so that the linker and the loader never merge symbols of two such builds. A test
 // states the layouts.
@@ -154,22 +157,27 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 #define DLBRIDGE_END_NAMESPACE \
   }                            \
   }
+/// @endcond
 
+/// The C++ library: tensors of DLPack as owners and views, their checks and copies, the arrays that
+/// become tensors, and the functions of extensions that take and return them.
 DLBRIDGE_BEGIN_NAMESPACE
-/// The two managed structs of DLPack: DLManagedTensor is legacy, DLManagedTensorVersioned is
+/// The kind of a managed struct of DLPack: DLManagedTensor is legacy, DLManagedTensorVersioned is
 /// versioned. Their layouts differ, so one must never be cast to the other (spec 1.2).
 enum class struct_kind : std::uint8_t { legacy, versioned };
 
-/// The DLPack version that dlbridge implements and writes into versioned structs. It is never newer
-/// than the version of the dlpack.h in use.
+/// The major number of the DLPack version that dlbridge implements and writes into structs.
 DLBRIDGE_LOCAL inline constexpr std::uint32_t stated_major = 1;
+/// The minor number of that version, which is never newer than the dlpack.h in use.
 DLBRIDGE_LOCAL inline constexpr std::uint32_t stated_minor =
     DLPACK_MINOR_VERSION < 3 ? DLPACK_MINOR_VERSION : 3;
 
-/// Bits of DLManagedTensorVersioned::flags (spec 1.8), as 64-bit values on every platform. dlbridge
-/// keeps and ignores unknown bits.
+/// The bit of DLManagedTensorVersioned::flags (spec 1.8) of memory that must not be written.
+/// dlbridge keeps and ignores unknown bits.
 DLBRIDGE_LOCAL inline constexpr std::uint64_t flag_read_only = 1;
+/// The bit of a copy that the producer made, of which the consumer is the only owner.
 DLBRIDGE_LOCAL inline constexpr std::uint64_t flag_is_copied = 2;
+/// The bit of sub-byte elements that each fill whole bytes.
 DLBRIDGE_LOCAL inline constexpr std::uint64_t flag_padded = 4;
 
 /// The largest rank that dlbridge accepts. DLPack defines no limit; NumPy's limit is 64.
@@ -177,21 +185,22 @@ DLBRIDGE_LOCAL inline constexpr int max_rank = 64;
 
 /// The capsule names of one managed struct: fresh_name() until a consumer takes the tensor out of
 /// the capsule, used_name() afterwards (spec 3.1).
-///
 /// @tparam Managed DLManagedTensor or DLManagedTensorVersioned.
 template <class Managed>
 struct struct_traits;
 
+/// The capsule names of the legacy struct.
 template <>
 struct struct_traits<DLManagedTensor> {
-  static constexpr char const* fresh_name() { return "dltensor"; }
-  static constexpr char const* used_name() { return "used_dltensor"; }
+  static constexpr char const* fresh_name() { return "dltensor"; }      ///< While fresh.
+  static constexpr char const* used_name() { return "used_dltensor"; }  ///< Once used.
 };
 
+/// The capsule names of the versioned struct.
 template <>
 struct struct_traits<DLManagedTensorVersioned> {
-  static constexpr char const* fresh_name() { return "dltensor_versioned"; }
-  static constexpr char const* used_name() { return "used_dltensor_versioned"; }
+  static constexpr char const* fresh_name() { return "dltensor_versioned"; }      ///< While fresh.
+  static constexpr char const* used_name() { return "used_dltensor_versioned"; }  ///< Once used.
 };
 
 /// The name of the capsule that holds a C exchange table (spec 5.1). Consumers never rename it.

@@ -19,23 +19,24 @@ DLBRIDGE_BEGIN_NAMESPACE
 
 /// The owner of a tensor of any dtype and rank on any device. visit calls a function with the
 /// element type.
-///
 /// @par Ownership
 /// Move-only. A moved-from object is empty.
 class any_tensor {
  public:
-  any_tensor() noexcept = default;
+  any_tensor() noexcept = default;  ///< Empty.
+  /// Takes a tensor, without a check.
   explicit any_tensor(managed_tensor owned) noexcept : owned_(std::move(owned)) {}
 
   /// Whether this object owns a tensor.
   explicit operator bool() const noexcept { return static_cast<bool>(owned_); }
+  /// The view of the tensor, valid as long as this object owns it.
   /// @pre This object owns a tensor.
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return owned_.view(); }
-  tensor_view view() const&& = delete;  // dangles: keep it in a variable
-  /// @throws error null_data (this object is empty); also as() and visit().
+  tensor_view view() const&& = delete;  ///< dangles: keep it in a variable
+  /// The same view. @throws error null_data (this object is empty); also as() and visit().
   operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND { return owned_; }
-  operator tensor_view() const&& = delete;  // dangles: keep it in a variable
-  /// @pre This object owns a tensor.
+  operator tensor_view() const&& = delete;  ///< dangles: keep it in a variable
+  /// The dtype. @pre This object owns a tensor.
   dlbridge::dtype dtype() const noexcept { return owned_.view().dtype(); }
 
   /// A typed view of the tensor, valid as long as this object owns the tensor.
@@ -45,9 +46,9 @@ class any_tensor {
     return tensor_span<T, Shape, Constraints...>(tensor_view(owned_));
   }
   template <class T, class Shape = dynamic_rank, class... Constraints>
-  tensor_span<T, Shape, Constraints...> as() const&& = delete;  // dangles: keep it in a variable
+  tensor_span<T, Shape, Constraints...> as() const&& = delete;  ///< dangles: keep it in a variable
 
-  /// Releases the tensor without freeing it.
+  /// Releases the tensor, which the caller then owns, without freeing it.
   [[nodiscard]] managed_tensor release() && noexcept { return std::move(owned_); }
 
  private:
@@ -70,23 +71,25 @@ using arithmetic_types =
 /// Valid as long as the tensor of the view.
 template <class List, class... More>
 class any_of;
+/// The members of any_of.
 template <class First, class... Rest, class... More>
 class any_of<types<First, Rest...>, More...> {
  public:
   /// The requirement that this type checks.
   static constexpr requirement required() noexcept;
 
-  /// @throws error as check_view, with every broken rule in one message.
+  /// Checks a view. @throws error as check_view, with every broken rule in one message.
   explicit any_of(tensor_view const& view)
       : any_of((require_view(view, required()), trust(view))) {}
-  any_of(managed_tensor const&&) = delete;  // dangles: keep it in a variable
-  /// Without checks. @pre The view meets required().
+  any_of(managed_tensor const&&) = delete;  ///< dangles: keep it in a variable
+  /// Creates one without checks. @pre The view meets required().
   static any_of trust(tensor_view const& view) noexcept { return any_of(span::trust(view)); }
 
+  /// The dtype of the tensor, which is one of the list.
   dlbridge::dtype dtype() const noexcept { return view_.dtype(); }
   /// The view for other functions. Of const elements it is read-only.
   tensor_view view() const noexcept { return view_; }
-  operator tensor_view() const noexcept { return view_; }
+  operator tensor_view() const noexcept { return view_; }  ///< As view().
 
  private:
   using span = tensor_span<First, More...>;
@@ -94,10 +97,12 @@ class any_of<types<First, Rest...>, More...> {
 
   tensor_view view_;
 };
-/// The owner of such a tensor, which a function may also keep, or return. Move-only.
+/// The owner of a tensor of one of several element types, for a function that keeps or returns it.
+/// The template parameters are those of any_of. Move-only.
 template <class List, class... More>
 class any_tensor_of : public any_of<List, More...> {
  public:
+  /// Takes a tensor and checks it.
   /// @throws error null_data (the owner is empty), or as any_of. The tensor is then freed.
   explicit any_tensor_of(managed_tensor owned)
       : any_of<List, More...>(detail::require_owner(owned).view()), owned_(std::move(owned)) {}
@@ -115,7 +120,6 @@ decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<Firs
 }  // namespace detail
 
 /// Calls a function with a typed view of a tensor whose element type is known at run time only.
-///
 /// @tparam List The element types to support, as types<...>.
 /// @param view The view, of memory that the CPU can access.
 /// @param visitor Called as visitor(tensor_span<T const>), with T the element type. It must return
@@ -125,16 +129,17 @@ decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<Firs
 ///   (the CPU cannot access the memory), misaligned.
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(tensor_view const& view, Visitor&& visitor);
-/// The same for an any_tensor.
+/// Calls a function with a typed view for reading an any_tensor, as visit of a tensor_view.
 /// @throws error null_data (the any_tensor is empty), or as for a tensor_view.
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(any_tensor const& tensor, Visitor&& visitor);
-/// The same for writing: the function calls visitor(tensor_span<T>).
+/// Calls a function with a typed view for writing to an any_tensor: visitor(tensor_span<T>).
 /// @throws error read_only, or as for a const any_tensor.
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(any_tensor& tensor, Visitor&& visitor);
 
-/// The same for an any_of, with its element types, shape and constraints.
+/// Calls a function with a typed view that has the shape and the constraints of an any_of.
+/// @return The result of the visitor.
 template <class... T, class... More, class Visitor>
 decltype(auto) visit(any_of<types<T...>, More...> const& tensor, Visitor&& visitor) {
   return detail::visit_types<any_of<types<T...>, More...>>(tensor.view(), visitor, types<T...>());

@@ -37,7 +37,7 @@ constexpr void refuse_bare_extents() noexcept {
 /// A list of up to 64 extents or strides, without heap memory.
 class dims {
  public:
-  dims() noexcept : size_(0) {}
+  dims() noexcept : size_(0) {}  ///< The empty list.
   /// The list {rows, columns, ...} of any integer types.
   template <class... Integer, class = std::enable_if_t<(std::is_integral_v<Integer> && ...) &&
                                                        (sizeof...(Integer) > 0)>>
@@ -47,17 +47,17 @@ class dims {
             class = std::enable_if_t<!std::is_same_v<Container, dims>>>
   dims(Container const&) noexcept;
   /// Copies an array of integers.
-  ///
   /// @param values The integers.
   /// @param count Their number. If it is above 64, the size becomes 65, which build refuses.
   template <class Integer>
   static dims from(Integer const* values, std::size_t count) noexcept;
-  dims(dims const& other) noexcept : size_(other.size_) { copy_from(other); }
+  dims(dims const& other) noexcept : size_(other.size_) { copy_from(other); }  ///< Copies the list.
+  /// Copies the list.
   dims& operator=(dims const& other) noexcept;
 
-  int size() const noexcept { return size_; }
-  std::int64_t operator[](int i) const noexcept { return value_[i]; }
-  std::int64_t const* data() const noexcept { return value_; }
+  int size() const noexcept { return size_; }                          ///< The number of values.
+  std::int64_t operator[](int i) const noexcept { return value_[i]; }  ///< The value i, from 0.
+  std::int64_t const* data() const noexcept { return value_; }         ///< The values.
 
  private:
   int count() const noexcept { return size_ < max_rank ? size_ : max_rank; }
@@ -70,7 +70,6 @@ class dims {
 };
 
 /// The properties of an array that dlbridge needs to export it.
-///
 /// @par Lifetime
 /// The description points to the elements of the array, and copies everything else.
 struct description {
@@ -83,7 +82,6 @@ struct description {
   std::uint64_t flags = 0;        ///< flag_read_only, flag_padded, flag_is_copied.
 
   /// Describes elements of a C++ type in host memory.
-  ///
   /// @tparam T The element type. T const makes the tensor read-only.
   /// @param data The first element.
   /// @param shape The extents.
@@ -128,7 +126,6 @@ struct description {
 /// prepare is called before each export, and may throw, such as raise(refusal(...)) for an array
 /// that DLPack cannot describe. It may evaluate an array whose elements are computed when they are
 /// needed. It is not called for `__dlpack_device__`.
-///
 /// @tparam T The array type, without const.
 template <class T>
 struct array_traits {
@@ -136,23 +133,23 @@ struct array_traits {
                 "dlbridge: this type is not described to DLPack. Specialise "
                 "dlbridge::array_traits<T> with describe(T&), or include the header of "
                 "<dlbridge/bridges/> that defines it");
-  static description describe(T&) noexcept;  // so that no further error follows
+  static description describe(T&) noexcept;  ///< So that no further error follows.
 };
 
 /// The description of an array, by array_traits<T>::describe.
+/// @param array The array.
 /// @par Lifetime
 /// Valid until the array moves its elements or frees them.
 template <class T>
 description describe(T& array) noexcept;
 
 /// Prepares an array for an export, by array_traits<T>::prepare if it exists.
-///
+/// @param array The array.
 /// @throws as array_traits<T>::prepare.
 template <class T>
 void prepare([[maybe_unused]] T& array);
 
 /// The stream that orders work on the elements of an array.
-///
 /// @param array The array.
 /// @param where The device of its elements.
 /// @return array_traits<T>::stream(array) if it exists, otherwise the default stream of the device.
@@ -160,19 +157,17 @@ template <class T>
 stream_ref ready_on(T& array, device where) noexcept;
 
 /// Constructs a T from a tensor, by array_traits<T>::adopt.
-///
 /// @param tensor The managed_tensor, by move.
 /// @throws error null_data, when the managed_tensor is empty; the report of array_traits<T>::check,
 ///   without which device_mismatch states that the CPU cannot access the memory; and as
 ///   array_traits<T>::adopt.
-///
 /// @par Ownership
 /// The T owns the tensor. If adopt throws before it moves from the tensor, the caller still owns
 /// the tensor.
 template <class T>
 T adopt_as(managed_tensor&& tensor);
-/// The same, but reports these errors in why, unchanged on success. Without exceptions, what adopt
-/// itself refuses ends the program: check reports it.
+/// Constructs a T from a tensor, as adopt_as, but reports the errors in why, unchanged on success.
+/// Without exceptions, what adopt itself refuses ends the program: check reports it.
 /// @return The T; nothing after a refusal.
 template <class T>
 std::optional<T> try_adopt_as(managed_tensor&& tensor, report& why);

@@ -53,8 +53,8 @@ template <class Mdspan, std::size_t... Is>
 Mdspan as_mdspan(tensor_view const& view, std::index_sequence<Is...>);
 }  // namespace detail
 
-/// Defines how as<T> creates a T. The primary template supports every mdspan type. Specialise it
-/// for your own view type:
+/// Defines how as<T> creates a view of type T. The primary template supports every mdspan type.
+/// Specialise it for your own view type:
 ///
 /// @code
 /// template <> struct dlbridge::view_traits<my_view> {
@@ -67,13 +67,13 @@ struct view_traits {
                 "dlbridge: as<T> has no view_traits for this type. Specialise "
                 "dlbridge::view_traits<T>, or include the header of <dlbridge/bridges/> that "
                 "defines it. A container owns its memory and cannot be a view");
+  /// The T on the elements of a tensor, as as<T> returns it.
   static T view(tensor_view const& of) {
     return detail::as_mdspan<T>(of, std::make_index_sequence<T::extents_type::rank()>{});
   }
 };
 
 /// Converts a view to another view type, without a copy.
-///
 /// @tparam T An mdspan of std, Kokkos or cuda::std, a std::span of a row-major tensor of rank 1, or
 ///   a type with view_traits.
 /// @param view The view, of memory that the CPU can access.
@@ -85,7 +85,6 @@ struct view_traits {
 ///   (the strides do not match the layout of T; for layout_stride they are not positive, or
 ///   interleave). A layout whose is_always_unique() is false, such as layout_stride_relaxed of
 ///   CCCL, takes strides of 0, and negative ones if it has an offset.
-///
 /// @par Lifetime
 /// The result is valid as long as the tensor of the view.
 template <class T>
@@ -93,29 +92,29 @@ auto as(tensor_view const& view) {
   return view_traits<T>::view(view);
 }
 template <class T>
-T as(managed_tensor const&&) = delete;  // dangles: keep it in a variable
+T as(managed_tensor const&&) = delete;  ///< dangles: keep it in a variable
 
 #if defined(__cpp_lib_span)
 /// Converts a view of a row-major tensor of any rank to a std::span of all its elements, without a
 /// copy. Available where the standard library has std::span.
-///
 /// @tparam T The element type. T const accepts read-only memory.
 /// @param view The view, of memory that the CPU can access.
 /// @return A span of view.count() elements, in row-major order.
 /// @throws error dtype_mismatch, device_mismatch, layout_mismatch, read_only or misaligned, with
 ///   all of them in one message.
-///
 /// @par Lifetime
 /// The span is valid as long as the tensor of the view.
 template <class T>
 std::span<T> as_span(tensor_view const& view);
 template <class T>
-void as_span(managed_tensor const&&) = delete;  // dangles: keep it in a variable
+void as_span(managed_tensor const&&) = delete;  ///< dangles: keep it in a variable
+/// as<std::span<T>>(view) returns a span of a row-major tensor of rank 1.
 template <class T, std::size_t Extent>
 struct view_traits<std::span<T, Extent>> {
-  static std::span<T, Extent> view(tensor_view const& of);
+  static std::span<T, Extent> view(tensor_view const& of);  ///< As as<T>.
 };
 #else
+/// Does not compile: this standard library has no std::span.
 template <class T>
 void as_span(tensor_view const&) {
   static_assert(sizeof(T) == 0, "dlbridge: as_span requires std::span, which C++20 has");

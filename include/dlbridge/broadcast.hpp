@@ -45,10 +45,8 @@ dims extents_in(Operand const& operand);
 /// A read-only view of a number, or of a tensor in host memory, that repeats its elements to reach
 /// some extents: the stride of a dimension along which they repeat is 0. broadcast_to makes it.
 /// Copyable. The object stores a number, and borrows the memory of a tensor.
-///
 /// @tparam T The element type, without const.
 /// @tparam Shape shape<...> or dynamic_rank.
-///
 /// @par Lifetime
 /// That of a tensor is valid as long as the tensor.
 template <class T, class Shape = dynamic_rank>
@@ -62,28 +60,32 @@ class broadcast_span {
                                                                        : max_rank;
 
  public:
-  using element_type = T const;
-  static constexpr bool has_static_rank = span_type::has_static_rank;
+  using element_type = T const;                                        ///< The type of an element.
+  static constexpr bool has_static_rank = span_type::has_static_rank;  ///< Of Shape.
 
   /// The requirement that every object of this type meets, that of tensor_span<T const, Shape>.
   static constexpr requirement required() noexcept { return span_type::required(); }
 
+  /// Views a number, or a tensor, as a tensor of the extents.
   /// @throws error as broadcast_to
   broadcast_span(T number, dims const& extents);
-  broadcast_span(tensor_view const& source, dims const& extents);
+  broadcast_span(tensor_view const& source, dims const& extents);  ///< The same of a tensor.
+  /// Copies the number, or the view of the tensor.
   broadcast_span(broadcast_span const& other) noexcept : number_(other.number_) { copy(other); }
-  broadcast_span& operator=(broadcast_span const& other) noexcept;
+  broadcast_span& operator=(broadcast_span const& other) noexcept;  ///< As the copy constructor.
 
+  /// The address of the first element.
   T const* data() const& noexcept DLBRIDGE_LIFETIMEBOUND {
     return static_cast<T const*>(tensor_.data);
   }
-  T const* data() const&& = delete;  // of a number it dangles: keep the span in a variable
-  int rank() const noexcept { return tensor_.ndim; }
-  std::int64_t extent(int i) const noexcept { return extents_[i]; }
+  T const* data() const&& = delete;  ///< of a number it dangles: keep the span in a variable
+  int rank() const noexcept { return tensor_.ndim; }                 ///< The number of dimensions.
+  std::int64_t extent(int i) const noexcept { return extents_[i]; }  ///< The i-th extent.
   /// The stride of dimension i, in elements.
   std::int64_t stride(int i) const noexcept { return strides_[i]; }
   /// The number of elements, each counted as often as it repeats.
   std::int64_t count() const noexcept { return count_of(rank(), extents_); }
+  /// The device.
   dlbridge::device device() const noexcept { return dlbridge::device(tensor_.device); }
   /// A read-only view for copy_of, visit or a tensor_span<T const>.
   /// @par Lifetime
@@ -91,19 +93,20 @@ class broadcast_span {
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND {
     return tensor_view(tensor_, flag_read_only);
   }
-  operator tensor_view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return view(); }
-  tensor_view view() const&& = delete;      // dangles: keep it in a variable
-  operator tensor_view() const&& = delete;  // dangles: keep it in a variable
+  operator tensor_view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return view(); }  ///< As view().
+  tensor_view view() const&& = delete;      ///< dangles: keep it in a variable
+  operator tensor_view() const&& = delete;  ///< dangles: keep it in a variable
 
   /// The element at the indices, one for each dimension. Requires a static rank.
   /// @pre Each index is at least 0 and below the extent; this is not checked.
   template <class... Index>
   T const& operator()(Index... index) const noexcept DLBRIDGE_LIFETIMEBOUND;
+  /// x[i] is x(i), of rank 1.
   template <class Index>
   T const& operator[](Index index) const noexcept DLBRIDGE_LIFETIMEBOUND {
     return (*this)(index);
   }
-  /// @throws std::out_of_range as tensor_span::at
+  /// The element at the indices, which are checked. @throws std::out_of_range as tensor_span::at
   template <class... Index>
   T const& at(Index... index) const DLBRIDGE_LIFETIMEBOUND;
 
@@ -120,7 +123,6 @@ class broadcast_span {
 
 /// Views a number or a tensor with other extents, by the rules of NumPy: the dimensions are aligned
 /// at the last one, missing ones are added in front, and an extent of 1 repeats.
-///
 /// @tparam T The element type.
 /// @tparam Shape The shape of the view, which the extents must meet: shape<...> or dynamic_rank.
 /// @param source A number that T represents, or that a floating T rounds; a tensor of dtype T in
@@ -134,7 +136,8 @@ class broadcast_span {
 ///   them, or a number that an integer T does not represent), null_data (an empty owner).
 template <class T, class Shape = dynamic_rank, class Source>
 broadcast_span<T, Shape> broadcast_to(Source&& source, dims const& extents);
-/// The same with the extents of a tensor: broadcast_to<float, matrix>(y, x).
+/// Views a number or a tensor with the extents of a tensor: broadcast_to<float, matrix>(y, x).
+/// @param source As for extents that are a list.
 /// @param like A view, a span, a tensor or an argument of any dtype, on any device.
 template <class T, class Shape = dynamic_rank, class Source, class Like,
           class = std::enable_if_t<detail::has_view<Like const&>>>

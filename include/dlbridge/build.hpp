@@ -29,7 +29,6 @@ struct no_owner {};
 description describe_view(tensor_view const& view) noexcept;
 
 /// Creates a managed tensor that owns an array.
-///
 /// @param owner The array, of any type with array_traits; pass it with std::move.
 /// @param kind The struct kind.
 /// @param policy How to export read-only memory as a legacy tensor.
@@ -39,7 +38,6 @@ description describe_view(tensor_view const& view) noexcept;
 ///   different ranks, or another rank in its second call; a view that owns nothing), null_data (an
 ///   empty std::shared_ptr), as check_tensor (describe returned an invalid description), or as
 ///   array_traits<T>::prepare.
-///
 /// @par Ownership
 /// The array moves into the one allocation of the tensor. After read_only, version_mismatch,
 /// out_of_memory, malformed for a rank above 64, and an exception of prepare, the caller still owns
@@ -49,7 +47,6 @@ template <class Owner>
                                    read_only_policy policy = read_only_policy::refuse);
 
 /// Creates a managed tensor on memory that an owner of any type keeps alive.
-///
 /// @param owner An object whose destructor frees the memory; pass it with std::move. The elements
 ///   must not move with it, as those of a std::array do.
 /// @param memory The description of the memory.
@@ -57,7 +54,6 @@ template <class Owner>
 /// @param policy How to export read-only memory as a legacy tensor.
 /// @return The tensor, which keeps owner until its deleter runs.
 /// @throws error as build; bad_argument (the elements are in the owner itself).
-///
 /// @par Ownership
 /// As build. After bad_argument for elements in the owner, the caller still owns it.
 template <class Owner>
@@ -66,23 +62,19 @@ template <class Owner>
                                       read_only_policy policy = read_only_policy::refuse);
 
 /// Converts a tensor to a versioned one on the same memory.
-///
 /// @param m The tensor.
 /// @return m if it is versioned, otherwise a new tensor that owns it.
 /// @throws error null_data (m is empty), out_of_memory.
-///
 /// @par Ownership
 /// The result owns the memory. After an error the caller still owns m.
 managed_tensor to_versioned(managed_tensor&& m);
 
 /// Converts a tensor to a legacy one on the same memory.
-///
 /// @param m The tensor.
 /// @param policy How to export read-only memory.
 /// @return m if it is legacy, otherwise a new tensor that owns it.
 /// @throws error null_data (m is empty), read_only (policy is refuse), version_mismatch (padded
 ///   sub-byte elements), out_of_memory.
-///
 /// @par Ownership
 /// The result owns the memory. After an error the caller still owns m.
 managed_tensor to_legacy(managed_tensor&& m, read_only_policy policy = read_only_policy::refuse);
@@ -90,9 +82,9 @@ managed_tensor to_legacy(managed_tensor&& m, read_only_policy policy = read_only
 /// build accepts a managed tensor as the array of another managed tensor.
 template <>
 struct array_traits<managed_tensor> {
-  static description describe(managed_tensor& m) noexcept;
-  static report check(tensor_view const&) noexcept { return report(); }
-  static managed_tensor adopt(managed_tensor&& m) noexcept { return std::move(m); }
+  static description describe(managed_tensor& m) noexcept;  ///< The memory of the tensor.
+  static report check(tensor_view const&) noexcept { return report(); }  ///< Takes every device.
+  static managed_tensor adopt(managed_tensor&& m) noexcept { return std::move(m); }  ///< Moves.
 };
 
 namespace detail {

@@ -15,20 +15,18 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 
-/// Whether the view meets the requirement. The function composes no report. It is inlined, so that
-/// a requirement that is a constant costs no more than the rules that it has.
+/// Whether a view meets a requirement, for a caller that needs no report. It is inlined, so that a
+/// requirement that is a constant costs no more than the rules that it has.
 DLBRIDGE_INLINE bool meets(tensor_view const& view, requirement const& need) noexcept;
 
 /// Checks a view against a requirement.
-///
 /// @param view The view.
 /// @param need The requirement.
-/// @return a report with every rule that the view breaks: dtype_mismatch, rank_mismatch,
+/// @return A report with every rule that the view breaks: dtype_mismatch, rank_mismatch,
 ///   extent_mismatch, device_mismatch, layout_mismatch, read_only, misaligned.
 report check_view(tensor_view const& view, requirement const& need) noexcept;
 
 /// Throws if a view does not meet a requirement.
-///
 /// @param view The view.
 /// @param need The requirement.
 /// @throws error with the report of check_view, if the view breaks a rule.

@@ -17,6 +17,7 @@ DLBRIDGE_BEGIN_NAMESPACE
 /// The required extents of a tensor, outermost dimension first, where dynamic_extent accepts any
 /// value, and named<'n'> any value that agrees with the other extents of that name:
 /// shape<dynamic_extent, 3>, shape<named<'n'>, named<'n'>>.
+/// @tparam Extents One extent for each dimension; none for rank 0.
 template <std::int64_t... Extents>
 struct shape {};
 /// Accepts every rank; used in place of shape.
@@ -31,15 +32,15 @@ struct column_major {};
 /// Requires compact elements in any order of the dimensions.
 struct compact {};
 /// Requires a device.
-///
 /// @tparam DeviceType A value of DLDeviceType, or a constant of device_filter.
 template <std::int32_t DeviceType>
 struct on {};
-using on_host = on<device_filter::host>;  ///< Memory that the CPU can access; the default.
-using on_cuda = on<kDLCUDA>;
-using on_rocm = on<kDLROCM>;
-using anywhere = on<device_filter::anywhere>;
-/// Requires an alignment of the first element, in bytes.
+using on_host = on<device_filter::host>;       ///< Memory that the CPU can access; the default.
+using on_cuda = on<kDLCUDA>;                   ///< Memory of CUDA devices.
+using on_rocm = on<kDLROCM>;                   ///< Memory of ROCm devices.
+using anywhere = on<device_filter::anywhere>;  ///< Memory of any device.
+/// Requires an alignment of the first element.
+/// @tparam Bytes The alignment in bytes, a power of two.
 template <std::size_t Bytes>
 struct aligned {
   static_assert(Bytes != 0 && (Bytes & (Bytes - 1)) == 0,
@@ -51,7 +52,8 @@ struct aligned {
 /// states which dtypes are converted. The constructors of tensor and tensor_span convert nothing;
 /// converted_copy_of does so in C++.
 struct converted {};
-/// The same for converts_by_value: a tensor with an element that would change is refused.
+/// Lets a parameter accept other dtypes, as converted, where no element changes: converts_by_value
+/// states the dtypes, and a tensor with an element that would change is refused.
 struct by_value {};
 
 namespace detail {

@@ -30,7 +30,6 @@ managed_tensor convert_tensor(tensor_view const& source, requirement const& need
 /// A float receives every real dtype, rounded to the nearest number; above its largest number is
 /// infinity, or NaN in a format without infinity. No other conversion loses a value, as converts_to
 /// states. By value, each element keeps its value, as converts_by_value states.
-///
 /// @tparam T The element type of the copy.
 /// @tparam Rule converted or by_value.
 /// @param source The tensor, in memory that the CPU can access, with any strides.
@@ -41,7 +40,6 @@ managed_tensor convert_tensor(tensor_view const& source, requirement const& need
 ///   are equal.
 /// @throws error dtype_mismatch (no such conversion exists), value_mismatch (by value, an element
 ///   would change; the message has it and its index), or as copy_of.
-///
 /// @par Stream order
 /// As copy_of: the elements must be ready when the caller calls it.
 template <class T, class Rule = converted>

@@ -13,7 +13,6 @@
 DLBRIDGE_BEGIN_NAMESPACE
 
 /// Copies a tensor to new host memory.
-///
 /// @param source The tensor, in memory that the CPU can access.
 /// @param order layout::row_major or layout::column_major.
 /// @param kind The struct kind.
@@ -23,7 +22,6 @@ DLBRIDGE_BEGIN_NAMESPACE
 /// @throws error device_mismatch (the CPU cannot access the memory), bad_argument (another order;
 ///   memory of the allocator is not aligned), version_mismatch (kind is legacy, and the elements
 ///   are padded sub-byte elements), overflow (the size of the copy exceeds 64 bits), out_of_memory.
-///
 /// @par Stream order
 /// The function waits for no stream: the elements must be ready when the caller calls it.
 [[nodiscard]] managed_tensor copy_of(tensor_view const& source, layout order = layout::row_major,
@@ -32,14 +30,12 @@ DLBRIDGE_BEGIN_NAMESPACE
 
 /// Copies all elements to an existing tensor. The bits of every element are unchanged. The padding
 /// bits of elements that are packed in source and padded in destination become 0.
-///
 /// @param source The tensor to read, with any strides, including 0 and negative ones.
 /// @param destination The tensor to write, of the same dtype and shape. If it overlaps source, the
 ///   elements are first copied to temporary memory.
 /// @throws error dtype_mismatch, rank_mismatch, extent_mismatch, device_mismatch (the CPU cannot
 ///   access both), read_only, layout_mismatch (elements of destination may share memory),
 ///   out_of_memory (the tensors overlap, and the allocation of temporary memory failed).
-///
 /// @par Stream order
 /// As copy_of, for both tensors.
 void copy(tensor_view const& source, tensor_view const& destination);

@@ -16,16 +16,18 @@ struct device {
   std::int32_t type = kDLCPU;  ///< The device type: a row of device_rows.
   std::int32_t id = 0;  ///< The ordinal in the numbering of the producer; libraries may differ.
 
-  constexpr device() noexcept = default;
-  constexpr device(int type_, int id_) noexcept : type(type_), id(id_) {}
+  constexpr device() noexcept = default;                                   ///< The CPU.
+  constexpr device(int type_, int id_) noexcept : type(type_), id(id_) {}  ///< A type, an ordinal.
   /// Converts the struct of dlpack.h; abi() converts back.
   explicit constexpr device(DLDevice abi) noexcept : type(abi.device_type), id(abi.device_id) {}
+  /// Its struct.
   constexpr DLDevice abi() const noexcept { return {static_cast<DLDeviceType>(type), id}; }
 
+  /// Whether type and ordinal are equal.
   friend constexpr bool operator==(device a, device b) noexcept {
     return a.type == b.type && a.id == b.id;
   }
-  friend constexpr bool operator!=(device a, device b) noexcept { return !(a == b); }
+  friend constexpr bool operator!=(device a, device b) noexcept { return !(a == b); }  ///< Not ==.
 };
 
 /// The CPU.
@@ -57,6 +59,7 @@ struct device_row {
   memory_kind memory;    ///< Which processors can access the memory.
   runtime_kind runtime;  ///< The runtime that allocates and copies the memory.
 
+  /// Whether the CPU can access the memory.
   constexpr bool host_accessible() const noexcept { return memory != memory_kind::device; }
 };
 /// One row for each device type.
@@ -106,6 +109,7 @@ constexpr runtime_kind runtime_of(device where) noexcept;
 /// 0 of its runtime. The handles of streams other than the default ones identify their device.
 constexpr device stream_device(device where) noexcept;
 
+/// The text that name_of returns.
 using device_text = bounded_text<48>;
 
 /// Appends the name of a device: "cpu", "cuda:0" or "oneapi:1". For an unknown type it appends the
@@ -117,7 +121,6 @@ DLBRIDGE_COLD device_text name_of(device where) noexcept;
 
 /// Parses the name of a device, where "cuda" means "cuda:0"; the inverse of name_of for ordinals
 /// that are not negative.
-///
 /// @param name A null-terminated name such as "cuda:1".
 /// @param[out] out The device; unchanged if the name is not valid.
 /// @return Whether the name is valid.

@@ -20,7 +20,8 @@ struct dtype {
   std::uint8_t bits = 0;    ///< Bits of one scalar; 64 for complex64, which has two floats.
   std::uint16_t lanes = 0;  ///< Scalars per element; 0 only in a requirement for any dtype.
 
-  constexpr dtype() noexcept = default;
+  constexpr dtype() noexcept = default;  ///< All 0: no tensor has it.
+  /// The dtype of a type code, bits and lanes.
   /// A number that its field cannot hold does not compile in a constant expression. At run time the
   /// result has 0 bits, which no tensor and no requirement may have: is_sound is false.
   constexpr dtype(int code_, int bits_, int lanes_ = 1) noexcept
@@ -35,12 +36,14 @@ struct dtype {
   /// Converts the struct of dlpack.h; abi() converts back.
   explicit constexpr dtype(DLDataType abi) noexcept
       : code(abi.code), bits(abi.bits), lanes(abi.lanes) {}
+  /// The struct of dlpack.h.
   constexpr DLDataType abi() const noexcept { return {code, bits, lanes}; }
 
+  /// Whether code, bits and lanes are equal.
   friend constexpr bool operator==(dtype a, dtype b) noexcept {
     return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
   }
-  friend constexpr bool operator!=(dtype a, dtype b) noexcept { return !(a == b); }
+  friend constexpr bool operator!=(dtype a, dtype b) noexcept { return !(a == b); }  ///< Not ==.
 
  private:
   // No constant expression: compilers print the name where a dtype is a constant.
@@ -84,6 +87,7 @@ DLBRIDGE_LOCAL inline constexpr dtype_row dtype_rows[] = {
     {17, "float4_e2m1fn", 4, false},
     {18, "bcomplex", 0, true},
 };
+/// The number of type codes.
 constexpr int dtype_row_count = sizeof(dtype_rows) / sizeof(dtype_rows[0]);
 
 /// Whether dtype_rows has the code.
@@ -98,6 +102,7 @@ constexpr bool is_sound(dtype t) noexcept {
          (dtype_rows[t.code].fixed_bits == 0 || dtype_rows[t.code].fixed_bits == t.bits);
 }
 
+/// The text that name_of returns.
 using dtype_text = bounded_text<48>;
 
 /// Appends the name of a dtype: "float32", "bool", "float8_e5m2", "int4", or with lanes
@@ -108,7 +113,6 @@ constexpr Text& append_name(Text& text, dtype t) noexcept;
 DLBRIDGE_COLD dtype_text name_of(dtype t) noexcept;
 
 /// Parses the name of a dtype; the inverse of name_of.
-///
 /// @param name A null-terminated name such as "float32"; lanes also as in PyTorch's
 ///   "float4_e2m1fn_x2".
 /// @param[out] out The dtype; unchanged if the name is not valid.
@@ -127,7 +131,6 @@ bool try_parse_dtype(char const* name, dtype& out) noexcept;
 /// The elements of that dtype have the size of T: bits * lanes is 8 * sizeof(T). Elements that
 /// share bytes, such as those of int4, have no C++ type; two of them may be one element with two
 /// lanes.
-///
 /// @tparam T The element type, without const.
 template <class T, class = void>
 struct dtype_traits {
@@ -135,7 +138,7 @@ struct dtype_traits {
       sizeof(T) == 0,
       "dlbridge: this element type has no DLPack dtype. Specialise "
       "dlbridge::dtype_traits<T>, or include the header of <dlbridge/types/> that defines it");
-  static constexpr dtype value{kDLUInt, 8, sizeof(T)};  // so that no further error follows
+  static constexpr dtype value{kDLUInt, 8, sizeof(T)};  ///< The dtype of T.
 };
 
 /// The dtype of the C++ type T or T const. Builders write this dtype to the struct, and typed views

@@ -16,32 +16,32 @@ DLBRIDGE_BEGIN_NAMESPACE
 /// them is reported.
 enum class errc : std::uint8_t {
   // The object, its capsule or its struct is invalid.
-  not_a_producer,
-  not_a_capsule,
-  capsule_used,
-  version_mismatch,
-  malformed,
-  overflow,
-  null_data,
+  not_a_producer,    ///< The object has no `__dlpack__`.
+  not_a_capsule,     ///< The object is no DLPack capsule, or one of another name.
+  capsule_used,      ///< A consumer took the tensor out of the capsule before.
+  version_mismatch,  ///< The major version is not 1; a legacy struct lacks a needed flag.
+  malformed,         ///< The rank, the shape, an extent or an array interface is invalid.
+  overflow,          ///< A size, an address or an index does not fit its type.
+  null_data,         ///< A tensor with elements has no memory; an owner is empty.
   // The tensor is valid, but does not meet a requirement of the caller. Several may apply at once.
-  dtype_mismatch,
-  rank_mismatch,
-  extent_mismatch,
-  device_mismatch,
-  layout_mismatch,
-  read_only,
-  misaligned,
-  value_mismatch,
+  dtype_mismatch,   ///< The dtype is not the required one, or unknown to the receiver.
+  rank_mismatch,    ///< The rank is not the required one.
+  extent_mismatch,  ///< An extent is not the required one.
+  device_mismatch,  ///< The device is not the required one, or its memory is out of reach.
+  layout_mismatch,  ///< The strides are not those of the required layout.
+  read_only,       ///< The memory must be writable, or a legacy struct cannot state that it is not.
+  misaligned,      ///< The first element is not aligned as required.
+  value_mismatch,  ///< An element would change in a conversion by value.
   // The request cannot be fulfilled.
   copy_forbidden,
-  bad_argument,
-  bad_stream,
-  capturing,
-  not_permitted,
-  runtime_missing,
-  runtime_failed,
-  producer_failed,
-  out_of_memory,
+  bad_argument,     ///< A value is none of those that a parameter accepts.
+  bad_stream,       ///< The device has no such stream.
+  capturing,        ///< A stream is being captured into a graph, and nothing was enqueued.
+  not_permitted,    ///< A host function that runs on a stream used the driver.
+  runtime_missing,  ///< The driver of the device was not found, or lacks a function.
+  runtime_failed,   ///< A call of the driver failed.
+  producer_failed,  ///< The producer returned a value that DLPack does not allow.
+  out_of_memory,    ///< The host or the device has no memory left.
 };
 
 /// The kind of failure that a reason describes. It determines the Python exception class
@@ -58,10 +58,10 @@ enum class error_kind : std::uint8_t {
 
 /// A row of errc_rows: a reason, its name, the noun that messages use for it, and its kind.
 struct errc_row {
-  errc code;
-  char const* name;
-  char const* noun;
-  error_kind kind;
+  errc code;         ///< The reason.
+  char const* name;  ///< The name of its enumerator.
+  char const* noun;  ///< What messages call it.
+  error_kind kind;   ///< Its kind.
 };
 /// One row for each reason, in the order of errc.
 DLBRIDGE_LOCAL inline constexpr errc_row errc_rows[] = {
@@ -91,6 +91,7 @@ DLBRIDGE_LOCAL inline constexpr errc_row errc_rows[] = {
     {errc::producer_failed, "producer_failed", "producer failed", error_kind::buffer},
     {errc::out_of_memory, "out_of_memory", "out of memory", error_kind::memory},
 };
+/// The number of reasons.
 constexpr std::size_t errc_count = sizeof(errc_rows) / sizeof(errc_rows[0]);
 
 /// The row of a reason.
@@ -110,28 +111,27 @@ struct text_head {
 
 /// A text of bounded length that needs no heap. A text that does not fit is truncated and ends in
 /// "...", or in a few more dots in place of the bytes of a character of UTF-8 that would be split.
-///
 /// @tparam Capacity Bytes, including the terminating null.
 template <std::size_t Capacity>
 class bounded_text {
   static_assert(Capacity >= 8 && Capacity < 65536, "the capacity holds \"...\" and fits 16 bits");
 
  public:
-  bounded_text() noexcept;
+  bounded_text() noexcept;  ///< The empty text.
+  /// Copies a text.
   explicit bounded_text(char const* text) noexcept : bounded_text() { append(text); }
 
-  char const* c_str() const noexcept { return data_; }
-  std::size_t size() const noexcept { return head_.size; }
-  bool empty() const noexcept { return head_.size == 0; }
+  char const* c_str() const noexcept { return data_; }      ///< The text, null-terminated.
+  std::size_t size() const noexcept { return head_.size; }  ///< Its bytes, without the null.
+  bool empty() const noexcept { return head_.size == 0; }   ///< Whether it has no bytes.
 
-  /// Appends a text or a number in decimal. Inlined, so that compilers compute the length of a
-  /// literal.
+  /// Appends a null-terminated text. Inlined, so that compilers compute the length of a literal.
   DLBRIDGE_INLINE bounded_text& append(char const* text) noexcept {
     return append(text, std::strlen(text));
   }
-  bounded_text& append(char const* text, std::size_t length) noexcept;
-  bounded_text& append(std::int64_t number) noexcept;
-  bounded_text& append_unsigned(std::uint64_t number) noexcept;
+  bounded_text& append(char const* text, std::size_t length) noexcept;  ///< Appends length bytes.
+  bounded_text& append(std::int64_t number) noexcept;            ///< Appends a number in decimal.
+  bounded_text& append_unsigned(std::uint64_t number) noexcept;  ///< Appends it in decimal.
 
  private:
   detail::text_head head_{0, Capacity};
@@ -158,7 +158,6 @@ struct [[nodiscard]] report {
 };
 
 /// A report with one reason.
-///
 /// @param code The reason.
 /// @param expected What was required; copied.
 /// @param got What was received; copied.
@@ -166,10 +165,11 @@ struct [[nodiscard]] report {
 DLBRIDGE_COLD report refusal(errc code, char const* expected, char const* got,
                              char const* advice = nullptr) noexcept;
 
+/// The text of the message of a report.
 using message_text = bounded_text<640>;
 
 /// Appends the message of a report to a text: what was expected, what was received, every reason
-/// and the remedy.
+/// and the remedy. @pre r.ok() is false.
 template <std::size_t N>
 void append_message(bounded_text<N>& text, report const& r) noexcept;
 /// The message of a report, as append_message writes it: "expected uint8[*, *, 3] on cpu; got
@@ -181,12 +181,12 @@ DLBRIDGE_COLD message_text message(report const& r) noexcept;
 /// another one throws. A dlpack.h before 1.2 gives another DLBRIDGE_ABI than a newer one.
 class DLBRIDGE_PUBLIC error : public std::exception {
  public:
-  explicit error(report const& why) noexcept : why_(why), text_(message(why)) {}
+  explicit error(report const& why) noexcept : why_(why), text_(message(why)) {}  ///< Copies it.
   /// The first reason; why() has all of them.
   errc code() const noexcept { return why_.code(); }
   /// The report of the exception, valid as long as the exception.
   report const& why() const noexcept { return why_; }
-  char const* what() const noexcept override { return text_.c_str(); }
+  char const* what() const noexcept override { return text_.c_str(); }  ///< As message(why()).
 
  private:
   report why_;
@@ -197,7 +197,6 @@ class DLBRIDGE_PUBLIC error : public std::exception {
 /// not return, if the program defines that macro. Otherwise it prints the message to stderr and
 /// calls std::terminate. All translation units of a program define the macro alike, because the
 /// linker keeps one raise of them all.
-///
 /// @param why The refusal.
 /// @throws error with the report why, in builds with exceptions.
 /// @pre why.ok() is false.

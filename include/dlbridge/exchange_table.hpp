@@ -16,19 +16,16 @@ DLBRIDGE_BEGIN_NAMESPACE
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
 /// The exchange table of a Python type (spec 5), or none. Python objects are void*, because this
 /// layer does not include Python.h. An object must have exactly the type that the table belongs to.
-///
 /// @par Lifetime
 /// The table of a library outlives all its tensors (spec 5.2).
-///
 /// @par Thread and GIL
 /// Functions that take or return a Python object require an attached thread state. If a function of
 /// the table fails, its Python exception stays set.
 class exchange_table {
  public:
-  exchange_table() noexcept = default;
+  exchange_table() noexcept = default;  ///< No table.
 
   /// The newest table with a major version that dlbridge can read.
-  ///
   /// @param first The newest table of the library, which links the older ones; may be null.
   /// @return The table; empty if there is none.
   static exchange_table find(void const* first) noexcept;
@@ -38,18 +35,21 @@ class exchange_table {
   /// The table, or null.
   DLPackExchangeAPI const* get() const noexcept { return api_; }
 
-  /// Whether the table, which must exist, has the function. Some libraries leave out functions that
-  /// dlpack.h declares mandatory (spec 5.2).
+  /// Whether the table, which must exist, has the function of try_lend. Some libraries leave out
+  /// functions that dlpack.h declares mandatory (spec 5.2).
   bool can_lend() const noexcept { return api_->dltensor_from_py_object_no_sync != nullptr; }
+  /// Whether the table has the function of try_export.
   bool can_export() const noexcept {
     return api_->managed_tensor_from_py_object_no_sync != nullptr;
   }
+  /// Whether the table has the function of try_import.
   bool can_import() const noexcept { return api_->managed_tensor_to_py_object_no_sync != nullptr; }
+  /// Whether the table has the function of try_allocate.
   bool can_allocate() const noexcept { return api_->managed_tensor_allocator != nullptr; }
+  /// Whether the table has the function of try_work_stream.
   bool has_work_stream() const noexcept { return api_->current_work_stream != nullptr; }
 
   /// Borrows the tensor of an object, without checks.
-  ///
   /// @param object The Python object.
   /// @param[out] out The tensor.
   /// @return Whether the call succeeded; if not, a Python exception is set.
@@ -61,7 +61,6 @@ class exchange_table {
   }
 
   /// Exports the tensor of an object, and validates it.
-  ///
   /// @param object The Python object.
   /// @param[out] why The refusal: producer_failed if the table returns success without a tensor,
   ///   otherwise as managed_tensor::steal. It stays ok if a Python exception is set instead.
@@ -70,7 +69,6 @@ class exchange_table {
   managed_tensor try_export(void* object, report& why) const noexcept;
 
   /// Creates an object of the table's library from a tensor.
-  ///
   /// @param m The tensor.
   /// @return A new reference to the object. Null after a failure, with a Python exception set; null
   ///   without one if the table returned success and no object.
@@ -82,7 +80,6 @@ class exchange_table {
   void* try_import(managed_tensor& m) const noexcept;
 
   /// Allocates a tensor in memory of the table's library, and validates it.
-  ///
   /// @param prototype The dtype, the shape and the device of the tensor.
   /// @param[out] why The refusal: out_of_memory or producer_failed with the message of the library,
   ///   or as managed_tensor::steal.
@@ -91,7 +88,6 @@ class exchange_table {
   managed_tensor try_allocate(DLTensor& prototype, report& why) const noexcept;
 
   /// Queries the stream on which the library currently enqueues work on a device.
-  ///
   /// @param where The device.
   /// @param[out] out The stream; unchanged after a failure.
   /// @return Whether the call succeeded; if not, a Python exception is set.

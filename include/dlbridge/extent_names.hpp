@@ -15,10 +15,11 @@ DLBRIDGE_BEGIN_NAMESPACE
 /// The extents that the tensors of one call have under each name.
 class extent_names {
  public:
+  /// An extent with a name.
   struct entry {
-    char name;
-    std::int64_t extent;
-    int source;  ///< the number of the tensor that gave the extent
+    char name;            ///< its name, a letter
+    std::int64_t extent;  ///< its value
+    int source;           ///< the number of the tensor that gave the extent
   };
 
   /// Compares the named extents of a tensor with those of earlier tensors, and keeps the others.

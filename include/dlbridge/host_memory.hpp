@@ -18,10 +18,11 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 
-/// Two functions that allocate and free host memory. allocate returns null on failure, otherwise
-/// memory with the alignment, in bytes.
+/// Two functions that allocate and free host memory.
 struct host_allocator {
+  /// Returns memory with the alignment, in bytes, or null on failure.
   void* (*allocate)(std::size_t bytes, std::size_t alignment) noexcept;
+  /// Frees memory of allocate; the numbers are those of its call.
   void (*deallocate)(void* memory, std::size_t bytes, std::size_t alignment) noexcept;
 };
 
@@ -60,7 +61,6 @@ managed_tensor build_compact(description d, struct_kind kind, host_allocator con
 }  // namespace detail
 
 /// Creates a row-major tensor in new host memory. Its elements are not initialized.
-///
 /// @param type The dtype.
 /// @param shape The extents.
 /// @param kind The struct kind.

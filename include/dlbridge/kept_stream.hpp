@@ -26,12 +26,12 @@ DLBRIDGE_LOCAL std::uint64_t thread_number() noexcept;
 /// A default stream of CUDA is that of the context of the reference. Store the result of
 /// `in_current_context` (runtime/order.hpp): a reference without a context means another stream
 /// where another context is current.
-///
 /// @par Ownership
 /// As stream_ref.
 class kept_stream {
  public:
-  kept_stream() noexcept = default;
+  kept_stream() noexcept = default;  ///< No stream.
+  /// Stores a stream, which the caller keeps valid.
   DLBRIDGE_LOCAL explicit kept_stream(stream_ref stream) noexcept
       : native_handle_(stream.native_handle()),
         context_(stream.context()),
@@ -46,11 +46,12 @@ class kept_stream {
   /// Whether the handle denotes the per-thread default stream of one thread.
   bool is_of_one_thread() const noexcept { return thread_ != 0; }
 
+  /// Whether both are the same stream of the same context.
   friend bool operator==(kept_stream a, kept_stream b) noexcept {
     return a.native_handle_ == b.native_handle_ && a.context_ == b.context_ &&
            a.is_none_ == b.is_none_ && a.thread_ == b.thread_;
   }
-  friend bool operator!=(kept_stream a, kept_stream b) noexcept { return !(a == b); }
+  friend bool operator!=(kept_stream a, kept_stream b) noexcept { return !(a == b); }  ///< Not ==.
 
  private:
   bool is_per_thread(device where) const noexcept;

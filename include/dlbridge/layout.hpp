@@ -10,11 +10,13 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 
-// Preconditions of every function: rank is at most max_rank, extents are not negative, and strides
-// count elements (spec 1.7). Null strides mean row-major. The functions ignore the strides of
-// dimensions of extent 1 and of empty tensors, which have no meaning, and read neither shape nor
-// strides at rank 0. The element count and the reach may overflow only in functions whose name
-// begins with try_.
+/// @name Arithmetic on shapes and strides
+/// Preconditions of every function: rank is at most max_rank, extents are not negative, and strides
+/// count elements (spec 1.7). Null strides mean row-major. The functions ignore the strides of
+/// dimensions of extent 1 and of empty tensors, which have no meaning, and read neither shape nor
+/// strides at rank 0. The element count and the reach may overflow only in functions whose name
+/// begins with try_.
+/// @{
 
 /// Computes out = a * b.
 /// @return Whether the result fits; if not, the value of out is unspecified.
@@ -25,7 +27,6 @@ inline bool try_multiply(std::int64_t a, std::int64_t b, std::int64_t& out) noex
 bool try_add(std::int64_t a, std::int64_t b, std::int64_t& out) noexcept;
 
 /// Computes the number of elements: 1 at rank 0, and 0 if any extent is 0.
-///
 /// @param rank Number of dimensions.
 /// @param shape rank extents.
 /// @param[out] out The number of elements.
@@ -57,7 +58,6 @@ inline bool is_column_major(int rank, std::int64_t const* shape,
 bool is_compact(int rank, std::int64_t const* shape, std::int64_t const* strides) noexcept;
 
 /// Computes the offsets of the elements with the lowest and the highest address.
-///
 /// @param rank Number of dimensions.
 /// @param shape rank extents.
 /// @param strides rank strides in elements, or null for row-major.
@@ -71,6 +71,7 @@ bool try_reach(int rank, std::int64_t const* shape, std::int64_t const* strides,
 /// of the faster dimensions. The test is conservative: it may return true for interleaved strides
 /// that never overlap.
 bool has_alias(int rank, std::int64_t const* shape, std::int64_t const* strides) noexcept;
+/// @}
 
 namespace detail {
 // try_multiply and try_add for compilers without overflow builtins. They write out only if the

@@ -12,7 +12,6 @@
 DLBRIDGE_BEGIN_NAMESPACE
 
 /// Exports a view of a shared tensor.
-///
 /// @param owner The shared tensor.
 /// @param view A view of its memory, whose shape and strides are valid as long as the owner.
 /// @param kind The struct kind.
@@ -21,10 +20,8 @@ DLBRIDGE_BEGIN_NAMESPACE
 ///   not the only owner (spec 1.8).
 /// @throws error null_data (the owner is empty), read_only (legacy, and policy is refuse),
 ///   version_mismatch (legacy, and padded sub-byte elements), out_of_memory.
-///
 /// @par Ownership
 /// The result shares the owner.
-///
 /// @par Thread and GIL
 /// The deleter needs neither a certain thread nor the GIL.
 managed_tensor lend(shared_tensor const& owner, tensor_view const& view, struct_kind kind,

@@ -16,37 +16,34 @@ DLBRIDGE_BEGIN_NAMESPACE
 
 /// The owner of a DLManagedTensor or a DLManagedTensorVersioned. It may be empty. It is as large as
 /// a pointer: the lowest bit of the address encodes the struct kind.
-///
 /// @par Ownership
 /// Move-only; a moved-from object is empty. The destructor calls the deleter of the tensor, unless
 /// that is null (spec 1.2).
-///
 /// @par Thread and GIL
 /// Objects are not synchronized. The deleter may run in any thread, with or without the GIL
 /// (spec 3.3).
 class managed_tensor {
  public:
-  managed_tensor() noexcept = default;
+  managed_tensor() noexcept = default;  ///< An empty owner.
+  /// Takes the tensor of other, which is then empty.
   managed_tensor(managed_tensor&& other) noexcept : bits_(std::exchange(other.bits_, 0)) {}
-  managed_tensor& operator=(managed_tensor&& other) noexcept;
+  managed_tensor& operator=(managed_tensor&& other) noexcept;  ///< Frees the former tensor.
   template <class Managed, class = decltype(Managed::deleter)>
-  managed_tensor(Managed*) = delete;  // managed_tensor::steal(raw) takes ownership, and validates
+  managed_tensor(Managed*) = delete;  ///< managed_tensor::steal(raw) takes ownership, and validates
   managed_tensor(managed_tensor const&) = delete;
   managed_tensor& operator=(managed_tensor const&) = delete;
   ~managed_tensor();
 
   /// Takes ownership of a tensor from a producer, then validates it.
-  ///
   /// @param raw The struct; null yields an empty owner.
+  /// @return The owner.
   /// @throws error version_mismatch (the major version is unknown), or as check_tensor.
-  ///
   /// @par Ownership
   /// The function takes ownership before the checks, and calls the deleter after a refusal. Of a
   /// struct with an unknown major version it reads only the version and the deleter (spec 2.1).
   template <class Managed>
   [[nodiscard]] static managed_tensor steal(Managed* raw);
-  /// The same as steal, but reports a refusal in why instead of throwing it.
-  ///
+  /// Takes ownership of a tensor and validates it, as steal, but reports a refusal in why.
   /// @param raw The struct; null yields an empty owner.
   /// @param[out] why The refusal; unchanged on success.
   /// @return The owner; empty after a refusal.
@@ -58,6 +55,7 @@ class managed_tensor {
     DLBRIDGE_ASSUME((reinterpret_cast<std::uintptr_t>(raw) & legacy_bit) == 0);
     return managed_tensor(reinterpret_cast<std::uintptr_t>(raw));
   }
+  /// Takes ownership of a legacy tensor without checks, in the same way.
   [[nodiscard]] static managed_tensor adopt(DLManagedTensor* raw) noexcept {
     DLBRIDGE_ASSUME((reinterpret_cast<std::uintptr_t>(raw) & legacy_bit) == 0);
     return managed_tensor(raw == nullptr ? 0 : reinterpret_cast<std::uintptr_t>(raw) | legacy_bit);
@@ -70,25 +68,24 @@ class managed_tensor {
     return (bits_ & legacy_bit) != 0 ? struct_kind::legacy : struct_kind::versioned;
   }
 
-  /// The struct, or null if it has the other kind or if this owner is empty.
+  /// The versioned struct, or null if it has the other kind or if this owner is empty.
   /// @par Ownership
   /// Unchanged: this object still owns the struct.
   DLManagedTensorVersioned* get_versioned() const noexcept;
-  DLManagedTensor* get_legacy() const noexcept;
+  DLManagedTensor* get_legacy() const noexcept;  ///< The legacy struct, in the same way.
 
-  /// Releases the struct without freeing it. to_versioned and to_legacy (build.hpp) convert to
-  /// the required kind first.
-  ///
+  /// Releases the versioned struct without freeing it. to_versioned and to_legacy (build.hpp)
+  /// convert to the required kind first.
   /// @return The struct, whose deleter the caller must call once. Null if the struct has the other
   ///   kind; this object then still owns it.
   [[nodiscard]] DLManagedTensorVersioned* release_versioned() noexcept;
-  [[nodiscard]] DLManagedTensor* release_legacy() noexcept;
+  [[nodiscard]] DLManagedTensor* release_legacy() noexcept;  ///< The same of a legacy struct.
 
   /// Frees the tensor: calls its deleter unless that is null, and leaves this owner empty. The call
   /// is a tail call. Unlike the destructor it has no guard against the end of the thread in the
   /// deleter: where the finalization of Python may be under way, assign managed_tensor() instead.
   void reset() noexcept;
-  void swap(managed_tensor& other) noexcept { std::swap(bits_, other.bits_); }
+  void swap(managed_tensor& other) noexcept { std::swap(bits_, other.bits_); }  ///< Exchanges both.
 
   /// The DLTensor inside the struct.
   /// @pre The owner is not empty.
@@ -111,13 +108,13 @@ class managed_tensor {
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND {
     return tensor_view(tensor(), flags());
   }
-  /// The same with a check.
+  /// The view of the tensor, with a check.
   /// @throws error null_data (the owner is empty).
   operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND;
   // The view of a temporary owner would dangle.
-  DLTensor const& tensor() const&& = delete;  // dangles: keep it in a variable
-  tensor_view view() const&& = delete;        // dangles: keep it in a variable
-  operator tensor_view() const&& = delete;    // dangles: keep it in a variable
+  DLTensor const& tensor() const&& = delete;  ///< dangles: keep it in a variable
+  tensor_view view() const&& = delete;        ///< dangles: keep it in a variable
+  operator tensor_view() const&& = delete;    ///< dangles: keep it in a variable
 
  private:
   static constexpr std::uintptr_t legacy_bit = 1;
@@ -146,6 +143,7 @@ class managed_tensor {
   std::uintptr_t bits_ = 0;
 };
 
+/// Exchanges the tensors of two owners.
 inline void swap(managed_tensor& a, managed_tensor& b) noexcept { a.swap(b); }
 
 namespace detail {

@@ -21,7 +21,6 @@ constexpr std::int64_t least_bytes_of_part = std::int64_t{512} << 10;
 
 /// Copies all elements to an existing tensor, as copy(source, destination), in threads of the
 /// caller. dlbridge creates no thread.
-///
 /// @param source The tensor to read, with any strides, including 0 and negative ones.
 /// @param destination The tensor to write, of the same dtype and shape. If it overlaps source, the
 ///   elements are first copied to temporary memory, also in parts.
@@ -36,7 +35,6 @@ constexpr std::int64_t least_bytes_of_part = std::int64_t{512} << 10;
 ///   byte.
 /// @throws error As copy(source, destination), before any element is written. What run throws, when
 ///   the elements of destination have any values.
-///
 /// @par Stream order
 /// As copy_of, for both tensors.
 template <class Run>
@@ -45,7 +43,6 @@ void copy(tensor_view const& source, tensor_view const& destination, int parts, 
 /// Copies a tensor to new host memory, as copy_of(source, order, kind, memory), in threads of the
 /// caller. The thread that copies a part is the first that writes to its memory, unless elements
 /// are packed.
-///
 /// @param source The tensor, in memory that the CPU can access.
 /// @param parts The highest number of parts, as for copy.
 /// @param run The function that calls the parts, as for copy.
@@ -56,7 +53,6 @@ void copy(tensor_view const& source, tensor_view const& destination, int parts, 
 ///   are packed or padded as in source.
 /// @throws error As copy_of(source, order, kind, memory). What run throws, after the new memory has
 ///   been freed.
-///
 /// @par Stream order
 /// As copy_of.
 template <class Run>

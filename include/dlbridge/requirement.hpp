@@ -33,13 +33,15 @@ enum class layout : std::uint8_t {
 /// A requirement on the device: any device, memory that the CPU can access, one device type, or one
 /// device.
 struct device_filter {
+  /// In type: any device.
   static constexpr std::int32_t anywhere = -1;
-  static constexpr std::int32_t host = 0;
-  static constexpr std::int32_t any_id = -1;
-  std::int32_t type = host;  ///< anywhere, host, or a value of DLDeviceType.
+  static constexpr std::int32_t host = 0;     ///< In type: memory that the CPU can access.
+  static constexpr std::int32_t any_id = -1;  ///< In id: any ordinal.
+  std::int32_t type = host;                   ///< anywhere, host, or a value of DLDeviceType.
   std::int32_t id = any_id;  ///< any_id, or the required ordinal if type is a DLDeviceType.
 
-  constexpr device_filter() noexcept = default;
+  constexpr device_filter() noexcept = default;  ///< Memory that the CPU can access.
+  /// Requires the members of these values.
   constexpr device_filter(std::int32_t required_type, std::int32_t required_id = any_id) noexcept
       : type(required_type), id(required_id) {}
   /// Does not compile: the second value is an ordinal.
@@ -52,11 +54,10 @@ struct device_filter {
 
 /// What a consumer requires of a tensor. The default accepts every tensor in memory that the CPU
 /// can access.
-///
 /// @par Lifetime
 /// The requirement points to the extents and to the other dtypes, which must outlive it.
 struct requirement {
-  static constexpr std::int32_t any_rank = -1;
+  static constexpr std::int32_t any_rank = -1;  ///< In rank: any rank.
 
   dtype type{};                           ///< The dtype; the default, with lanes 0, accepts any.
   std::int32_t rank = any_rank;           ///< The rank, or any_rank.
@@ -75,9 +76,7 @@ struct requirement {
   constexpr bool any_type() const noexcept { return type.lanes == 0; }
 };
 
-/// Appends a requirement in the form of messages and signatures: "uint8[*, n, 3] on cpu,
-/// writable".
-///
+/// Appends a requirement in the form of messages and signatures: "uint8[*, n, 3] on cpu, writable".
 /// @param text The text to append to.
 /// @param need The requirement.
 /// @param has_extents Whether need.extents is not null. It is a parameter, because g++ with

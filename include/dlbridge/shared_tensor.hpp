@@ -16,41 +16,41 @@ DLBRIDGE_BEGIN_NAMESPACE
 
 /// A reference-counted owner of a managed tensor. It is as large as a pointer, half the size of a
 /// std::shared_ptr.
-///
 /// @par Ownership
 /// Each copy is another owner. A moved-from object is empty.
-///
 /// @par Thread and GIL
 /// As std::shared_ptr: several threads may use different copies at the same time, but not the same
 /// object.
 class shared_tensor {
  public:
-  shared_tensor() noexcept = default;
+  shared_tensor() noexcept = default;  ///< No owner.
+  /// The first owner of a tensor.
   /// @param m The tensor, which this object owns from now on.
   /// @throws error null_data (m is empty), out_of_memory; the caller then still owns m.
   explicit shared_tensor(managed_tensor&& m) : block_(make(std::move(m), 0)) {}
-  /// The same with copies of the shape and the strides, for a producer that changes those in its
-  /// struct, as PyTorch does in Tensor.squeeze_().
+  /// The first owner of a tensor with copies of its shape and strides, for a producer that changes
+  /// those in its struct, as PyTorch does in Tensor.squeeze_().
   /// @param m As the first constructor.
   /// @param view A view of the tensor. Its shape and strides become the copies, which are valid as
   ///   long as any owner; without strides, they become those of row-major order.
   shared_tensor(managed_tensor&& m, tensor_view& view);
-  shared_tensor(shared_tensor const& other) noexcept;
+  shared_tensor(shared_tensor const& other) noexcept;  ///< Another owner.
+  /// Moves the ownership.
   shared_tensor(shared_tensor&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
-  shared_tensor& operator=(shared_tensor other) noexcept;
+  shared_tensor& operator=(shared_tensor other) noexcept;  ///< Drops the former tensor.
   ~shared_tensor() {
     if (block_ != nullptr) {
       drop(block_, one_owner);
     }
   }
 
-  explicit operator bool() const noexcept { return block_ != nullptr; }
+  explicit operator bool() const noexcept { return block_ != nullptr; }  ///< Whether it owns one.
   /// The shared tensor.
   /// @pre The object is not empty.
   /// @par Lifetime
   /// Valid as long as any owner.
   managed_tensor const& get() const& noexcept DLBRIDGE_LIFETIMEBOUND;
-  managed_tensor const& get() const&& = delete;  // dangles: keep it in a variable
+  managed_tensor const& get() const&& = delete;  ///< dangles: keep it in a variable
 
   /// Reserves the struct that the owners have in common for exports, so that an export needs no
   /// allocation.

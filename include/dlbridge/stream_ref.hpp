@@ -21,29 +21,28 @@ enum class default_stream : std::uint8_t { legacy, per_thread };
 /// The handles of CUDA's default streams mean another stream in each context of CUDA. A reference
 /// to a default stream therefore means the one of a context, or, without a context, the one of the
 /// context that is current where the reference is used.
-///
 /// @par Ownership
 /// The reference does not own the stream. The caller keeps the stream and its context valid.
 class stream_ref {
  public:
+  /// Refers to a stream by its handle.
   /// @param where The device of the stream.
   /// @param native_handle The handle of the runtime: a CUstream or a hipStream_t.
   stream_ref(dlbridge::device where, void* native_handle) noexcept
       : where_(where), native_handle_(native_handle) {}
   // The literals 0 and nullptr do not compile: DLPack forbids 0 on CUDA (spec 4.4).
-  stream_ref(dlbridge::device, std::nullptr_t) = delete;  // write default_of(device)
-  stream_ref(dlbridge::device, int) = delete;  // write default_of(device); cast handles to void*
+  stream_ref(dlbridge::device, std::nullptr_t) = delete;  ///< write default_of(device)
+  stream_ref(dlbridge::device, int) = delete;  ///< write default_of(device); cast handles to void*
 
   /// The default stream of a device (spec 4.4): the handle 1 (legacy) or 2 (per-thread) on CUDA,
   /// the null handle on other devices.
-  ///
   /// @param where The device.
   /// @param which The default stream of CUDA; ignored on other devices.
   static stream_ref default_of(dlbridge::device where,
                                default_stream which = default_stream::legacy) noexcept;
 
-  dlbridge::device device() const noexcept { return where_; }
-  void* native_handle() const noexcept { return native_handle_; }
+  dlbridge::device device() const noexcept { return where_; }      ///< The device of the stream.
+  void* native_handle() const noexcept { return native_handle_; }  ///< The handle of the runtime.
   /// The CUcontext of a default stream of CUDA; null for the one that is current where the
   /// reference is used. Other streams have none, because their handles are unique.
   void* context() const noexcept { return context_; }
@@ -55,10 +54,11 @@ class stream_ref {
   /// stream (spec 4.4).
   std::uintptr_t canonical_handle() const noexcept;
 
+  /// Whether both are the same stream of the same context.
   friend bool operator==(stream_ref a, stream_ref b) noexcept {
     return a.where_ == b.where_ && a.native_handle_ == b.native_handle_ && a.context_ == b.context_;
   }
-  friend bool operator!=(stream_ref a, stream_ref b) noexcept { return !(a == b); }
+  friend bool operator!=(stream_ref a, stream_ref b) noexcept { return !(a == b); }  ///< Not ==.
 
  private:
   dlbridge::device where_;
@@ -83,11 +83,10 @@ std::int64_t protocol_stream(stream_ref stream) noexcept;
 stream_request unnamed_stream(device where) noexcept;
 
 /// Interprets the integer of `__dlpack__(stream=...)` for a device (spec 4.4).
-///
 /// @param where The device of the tensor.
 /// @param value The integer; only -1 is valid on devices without streams.
 /// @param[out] out The request; unchanged if the value is refused.
-/// @return a report: bad_stream.
+/// @return A report: bad_stream (the device has no stream of that integer).
 report try_read_stream(device where, std::int64_t value, stream_request& out) noexcept;
 
 DLBRIDGE_END_NAMESPACE

@@ -44,12 +44,10 @@ constexpr bool is_widened =
 }  // namespace detail
 
 /// A non-owning view of a tensor whose dtype, shape and constraints have been checked.
-///
 /// @tparam T The element type. T const accepts read-only memory, T refuses it.
 /// @tparam Shape shape<...> or dynamic_rank.
 /// @tparam Constraints row_major, column_major, compact, on<...>, aligned<...>, converted or
 ///   by_value.
-///
 /// @par Lifetime
 /// Valid as long as the tensor of the view.
 template <class T, class Shape = dynamic_rank, class... Constraints>
@@ -77,7 +75,8 @@ class tensor_span {
                 "dlbridge: only the CPU converts tensors. Remove converted or on<...>");
 
  public:
-  using element_type = T;
+  using element_type = T;  ///< The element type, const for read-only access.
+  /// Whether Shape fixes the rank.
   static constexpr bool has_static_rank = facts::rank != requirement::any_rank;
 
   /// The requirement that this type checks.
@@ -88,7 +87,7 @@ class tensor_span {
   /// @param view The view of the tensor.
   /// @throws error as check_view, with every broken rule in one message.
   DLBRIDGE_INLINE explicit tensor_span(tensor_view const& view);
-  tensor_span(managed_tensor const&&) = delete;  // dangles: keep it in a variable
+  tensor_span(managed_tensor const&&) = delete;  ///< dangles: keep it in a variable
   /// A span of another type that requires at least as much, such as one for writing or with an
   /// extent that is known.
   template <class U, class S, class... Others,
@@ -101,35 +100,35 @@ class tensor_span {
             class = std::enable_if_t<!std::is_const_v<T> && std::is_same_v<U, T const>>,
             class = void>
   explicit tensor_span(tensor_span<U, S, Others...> const& other) = delete;
-  /// Creates a span without checks.
+  /// A span of a view, without checks.
   /// @pre The view meets required().
   static tensor_span trust(tensor_view const& view) noexcept {
     return tensor_span(view, trusted());
   }
-  /// The same for a struct and its flags, which saves a copy of a view.
+  /// A span of a struct and its flags, without checks, which saves a copy of a view.
   static tensor_span trust(DLTensor const& t DLBRIDGE_LIFETIMEBOUND, std::uint64_t flags) noexcept {
     return tensor_span(t, flags, trusted());
   }
 
   /// The address of the first element, or the handle of the memory on devices without addresses.
   T* data() const noexcept { return static_cast<T*>(const_cast<void*>(parts_.view.data())); }
-  int rank() const noexcept { return parts_.view.rank(); }
-  std::int64_t extent(int i) const noexcept { return parts_.view.extent(i); }
+  int rank() const noexcept { return parts_.view.rank(); }  ///< The number of dimensions.
+  std::int64_t extent(int i) const noexcept { return parts_.view.extent(i); }  ///< The i-th extent.
   /// The stride of dimension i, in elements.
   std::int64_t stride(int i) const noexcept;
   /// The number of elements.
   std::int64_t count() const noexcept { return parts_.view.count(); }
-  dlbridge::device device() const noexcept { return parts_.view.device(); }
+  dlbridge::device device() const noexcept { return parts_.view.device(); }  ///< The device.
   /// The view for other functions. Of a span of const elements it is read-only.
   tensor_view view() const noexcept;
-  operator tensor_view() const noexcept { return view(); }
+  operator tensor_view() const noexcept { return view(); }  ///< As view().
 
   /// The element at the indices, one for each dimension. Requires a static rank, and constraints
   /// under which the CPU can access the memory.
   /// @pre Each index is at least 0 and below the extent; this is not checked.
   template <class... Index>
   T& operator()(Index... index) const noexcept;
-  /// The same, with every index checked.
+  /// The element at the indices, which are checked.
   /// @throws std::out_of_range an index is below 0 or beyond the last (IndexError in Python).
   template <class... Index>
   T& at(Index... index) const;
@@ -158,15 +157,15 @@ class tensor_span {
 
 /// The owner of a tensor whose dtype, shape and constraints have been checked. The template
 /// parameters are those of tensor_span.
-///
 /// @par Ownership
 /// Move-only. A moved-from object may only be destroyed or assigned to.
 template <class T, class Shape = dynamic_rank, class... Constraints>
 class tensor {
  public:
-  using span_type = tensor_span<T, Shape, Constraints...>;
-  using element_type = T;
+  using span_type = tensor_span<T, Shape, Constraints...>;  ///< The view of the owner.
+  using element_type = T;                                   ///< As of tensor_span.
 
+  /// The requirement that this type checks.
   static constexpr requirement required() noexcept { return span_type::required(); }
 
   /// Takes ownership of a tensor and checks it against required().
@@ -186,41 +185,41 @@ class tensor {
   /// @pre The tensor meets required().
   static tensor trust(managed_tensor owned) noexcept;
 
-  /// As in tensor_span.
+  /// The address of the first element, or the handle of the memory on devices without addresses.
   T* data() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_.data(); }
-  T* data() const&& = delete;  // dangles: keep it in a variable
-  /// As in tensor_span.
+  T* data() const&& = delete;  ///< dangles: keep it in a variable
+  /// The number of dimensions.
   int rank() const noexcept { return span_.rank(); }
-  /// As in tensor_span.
+  /// The extent of dimension i.
   std::int64_t extent(int i) const noexcept { return span_.extent(i); }
-  /// As in tensor_span.
+  /// The stride of dimension i, in elements.
   std::int64_t stride(int i) const noexcept { return span_.stride(i); }
-  /// As in tensor_span.
+  /// The number of elements.
   std::int64_t count() const noexcept { return span_.count(); }
-  /// As in tensor_span.
+  /// The device of the memory.
   dlbridge::device device() const noexcept { return span_.device(); }
 
   /// The span of the tensor.
   span_type const& span() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_; }
   /// The view for other functions. Of a tensor of const elements it is read-only.
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return span_.view(); }
-  /// @throws error null_data, when the tensor was released or moved from.
+  /// As view(). @throws error null_data, when the tensor was released or moved from.
   operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND;
-  span_type const& span() const&& = delete;  // dangles: keep it in a variable
-  tensor_view view() const&& = delete;       // dangles: keep it in a variable
-  operator tensor_view() const&& = delete;   // dangles: keep it in a variable
+  span_type const& span() const&& = delete;  ///< dangles: keep it in a variable
+  tensor_view view() const&& = delete;       ///< dangles: keep it in a variable
+  operator tensor_view() const&& = delete;   ///< dangles: keep it in a variable
 
-  /// As in tensor_span.
+  /// The element at the indices, one for each dimension, as tensor_span::operator().
   template <class... Index>
   T& operator()(Index... index) const noexcept DLBRIDGE_LIFETIMEBOUND {
     return span_(index...);
   }
-  /// As in tensor_span.
+  /// x[i] is x(i), of rank 1.
   template <class Index>
   T& operator[](Index index) const noexcept DLBRIDGE_LIFETIMEBOUND {
     return span_[index];
   }
-  /// @throws std::out_of_range as tensor_span::at
+  /// The element at the indices, which are checked. @throws std::out_of_range as tensor_span::at
   template <class... Index>
   T& at(Index... index) const DLBRIDGE_LIFETIMEBOUND {
     return span_.at(index...);

@@ -15,19 +15,17 @@ DLBRIDGE_BEGIN_NAMESPACE
 
 /// Validates a DLTensor: rank, shape, extents, dtype, device, the number of elements, their
 /// addresses, and that data is not null. It does not read the elements.
-///
 /// @param t A struct from any producer.
-/// @return a report: malformed (rank, shape or extents), dtype_mismatch, device_mismatch (a device
+/// @return A report: malformed (rank, shape or extents), dtype_mismatch, device_mismatch (a device
 ///   type that dlbridge does not support), overflow, null_data (for a tensor with elements).
 report check_tensor(DLTensor const& t) noexcept;
 
 /// The view of a DLTensor that the caller borrows, validated as by check_tensor.
-///
 /// @param t The struct, which must outlive the view.
 /// @param flags The flags of the versioned struct; 0 if there are none.
 /// @throws error as check_tensor.
 tensor_view view_of(DLTensor const& t DLBRIDGE_LIFETIMEBOUND, std::uint64_t flags = 0);
-tensor_view view_of(DLTensor const&&, std::uint64_t = 0) = delete;  // dangles: name the struct
+tensor_view view_of(DLTensor const&&, std::uint64_t = 0) = delete;  ///< dangles: name the struct
 
 namespace detail {
 // The errors that a DLTensor can have, in the order of the checks. Each check reads only fields

@@ -14,12 +14,14 @@ DLBRIDGE_BEGIN_NAMESPACE
 /// A DLPack version. The major number determines the layout of the struct; a new minor number only
 /// adds values (spec 2.1).
 struct version {
-  std::uint32_t major_number = 0;
-  std::uint32_t minor_number = 0;
+  std::uint32_t major_number = 0;  ///< Determines the layout of the struct.
+  std::uint32_t minor_number = 0;  ///< Determines the values that may occur.
 
+  /// Whether both numbers are equal.
   friend constexpr bool operator==(version a, version b) noexcept {
     return a.major_number == b.major_number && a.minor_number == b.minor_number;
   }
+  /// Not ==.
   friend constexpr bool operator!=(version a, version b) noexcept { return !(a == b); }
 };
 
@@ -31,7 +33,6 @@ enum class copy_policy : std::uint8_t {
 };
 
 /// The struct kind that a producer returns for `max_version=` (spec 2.2).
-///
 /// @param max_version The newest version that the consumer supports; 0.0 if it passed none.
 /// @return legacy for major 0, otherwise versioned. The consumer then decides whether it can read
 ///   the version in the struct.
@@ -44,8 +45,8 @@ constexpr struct_kind struct_kind_for(version max_version) noexcept {
 constexpr bool readable(version received) noexcept { return received.major_number == stated_major; }
 
 /// The refusal of a version that is not readable.
-///
-/// @return a report: version_mismatch.
+/// @param received The version of the struct.
+/// @return A report: version_mismatch.
 DLBRIDGE_COLD report unreadable(version received) noexcept;
 
 DLBRIDGE_END_NAMESPACE

@@ -15,6 +15,12 @@ DLPACK_VERSION: tuple[int, int]
 class CopyForbiddenError(BufferError, ValueError):
     """Raised if the result needs a copy that the caller forbade (copy=False), or that
     the method never makes (reshape, view).
+
+    Examples
+    --------
+    >>> dlbridge.from_dlpack(np.zeros((2, 3))).T.reshape(6)
+    Traceback (most recent call last):
+    dlbridge.CopyForbiddenError: reshape(): a copy is needed but forbidden: ...
     """
 
 @final
@@ -31,6 +37,12 @@ class dtype(str):
     ------
     ValueError
         If `dtype` is anything else.
+
+    Examples
+    --------
+    >>> t = dlbridge.dtype(np.dtype("float32"))
+    >>> t == "float32", t.bits, t.itemsize
+    (True, 32, 4)
     """
 
     def __new__(cls, dtype: DTypeLike) -> dtype: ...
@@ -120,6 +132,11 @@ class device(str):
     ------
     ValueError
         If `device` is anything else.
+
+    Examples
+    --------
+    >>> dlbridge.device((2, 1)) == "cuda:1"
+    True
     """
 
     def __new__(cls, device: DeviceLike) -> device: ...
@@ -146,6 +163,16 @@ class Tensor:
     reshape and view give Tensors on the same memory. It has no arithmetic. Two
     Tensors are equal if they are the same object; == with a number is a TypeError.
     Several threads may use a Tensor at the same time.
+
+    Examples
+    --------
+    >>> t = dlbridge.from_dlpack(np.arange(6.0).reshape(2, 3))
+    >>> t
+    <dlbridge.Tensor float64[2, 3] on cpu, row-major: [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]>
+    >>> t[1, ::2].tolist()
+    [3.0, 5.0]
+    >>> np.from_dlpack(t).ctypes.data == t.data_ptr
+    True
     """
 
     @property
@@ -221,10 +248,20 @@ class Tensor:
         *axes : int, or one tuple of int
             Each axis once; negative ones count from the end.
 
+        Returns
+        -------
+        Tensor
+            A view on the same memory.
+
         Raises
         ------
         ValueError
             If axes is no permutation.
+
+        Examples
+        --------
+        >>> dlbridge.empty((2, 3, 4), "int8").permute(2, 0, 1).shape
+        (4, 2, 3)
         """
     def reshape(self, *shape: SupportsIndex | Sequence[SupportsIndex]) -> Tensor:
         """Return a view with another shape of the same elements in row-major order. Never copies.
@@ -234,17 +271,37 @@ class Tensor:
         *shape : int, or one tuple of int
             The extents, of which one may be -1.
 
+        Returns
+        -------
+        Tensor
+            A view on the same memory.
+
         Raises
         ------
         CopyForbiddenError
             If the strides allow no such view.
         ValueError
             If the shape has another number of elements.
+
+        Examples
+        --------
+        >>> dlbridge.from_dlpack(np.arange(6)).reshape(2, -1).tolist()
+        [[0, 1, 2], [3, 4, 5]]
         """
     def view(self, dtype: DTypeLike) -> Tensor:
         """Return a view of the same bytes as elements of another dtype. Never copies.
 
         The last dimension changes by the ratio of the sizes.
+
+        Parameters
+        ----------
+        dtype : str, framework's dtype, or tuple of int
+            As for dlbridge.dtype.
+
+        Returns
+        -------
+        Tensor
+            A view on the same memory.
 
         Raises
         ------
@@ -252,6 +309,11 @@ class Tensor:
             If the elements of the last dimension are not adjacent, or not aligned for the dtype.
         ValueError
             If they are not a whole number of elements of the dtype.
+
+        Examples
+        --------
+        >>> dlbridge.from_dlpack(np.array([1.0], "float32")).view("int32").tolist()
+        [1065353216]
         """
     def __eq__(self, other: object, /) -> Any: ...
     def __ne__(self, other: object, /) -> Any: ...
@@ -264,6 +326,10 @@ class Tensor:
 
         Waits for the tensor's stream.
 
+        Returns
+        -------
+        bool, int, float or complex
+
         Raises
         ------
         ValueError
@@ -272,9 +338,18 @@ class Tensor:
             If the CPU cannot read the memory.
         TypeError
             If Python has no such number.
+
+        Examples
+        --------
+        >>> dlbridge.from_dlpack(np.array([[5]])).item()
+        5
         """
     def tolist(self) -> Any:
         """Return the elements as nested lists; the element itself for a 0-d tensor.
+
+        Returns
+        -------
+        list, or bool, int, float or complex
 
         Raises
         ------
@@ -282,6 +357,11 @@ class Tensor:
             If the CPU cannot read the memory.
         TypeError
             If Python has no such number.
+
+        Examples
+        --------
+        >>> dlbridge.from_dlpack(np.eye(2)).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
         """
     def __bool__(self) -> bool: ...
     def __int__(self) -> int: ...
@@ -290,6 +370,11 @@ class Tensor:
         """Return the only element as a complex. Errors as item."""
     def __format__(self, format: str, /) -> str:
         """Format the element of a 0-d tensor; str(t) without a format.
+
+        Parameters
+        ----------
+        format : str
+            A format of Python for the element, such as '.2f'.
 
         Raises
         ------
@@ -304,6 +389,23 @@ class Tensor:
 
         Shares the memory if the tensor is there already, unless copy is True. Parameters and
         errors are those of from_dlpack.
+
+        Parameters
+        ----------
+        device : str, tuple of int, or framework's device
+            The device of the result.
+        stream, copy
+            As for from_dlpack.
+
+        Returns
+        -------
+        Tensor
+
+        Examples
+        --------
+        >>> t = dlbridge.from_dlpack(np.zeros(3))
+        >>> t.to("cpu").data_ptr == t.data_ptr
+        True
         """
     def copy(self) -> Tensor:
         """Return a writable copy on the same device, as dlbridge.from_dlpack(t, copy=True).
@@ -311,28 +413,59 @@ class Tensor:
         Of host memory that a driver allocated, the copy is on the CPU where the driver is
         missing.
 
+        Returns
+        -------
+        Tensor
+            A tensor in new memory.
+
         Raises
         ------
         BufferError
             If dlbridge cannot copy memory of this device.
         RuntimeError
             If the driver of the device is missing or fails.
+
+        Examples
+        --------
+        >>> t = dlbridge.as_tensor(b"abc")
+        >>> t.readonly, t.copy().readonly
+        (True, False)
         """
     def numpy(self) -> Any:
         """Return a NumPy array on the same memory, as np.asarray.
+
+        Returns
+        -------
+        numpy.ndarray
+            An array that keeps the memory alive.
 
         Raises
         ------
         BufferError
             If the CPU cannot read the memory, or neither NumPy nor ml_dtypes has the dtype.
+
+        Examples
+        --------
+        >>> dlbridge.as_tensor(bytearray(b"abc")).numpy()
+        array([97, 98, 99], dtype=uint8)
         """
     def ravel(self) -> Tensor:
         """Return the elements in row-major order in one dimension; copies where no view can.
+
+        Returns
+        -------
+        Tensor
+            A view, or a copy.
 
         Raises
         ------
         Exception
             As copy.
+
+        Examples
+        --------
+        >>> dlbridge.from_dlpack(np.array([[1, 2], [3, 4]])).T.ravel().tolist()
+        [1, 3, 2, 4]
         """
     @property
     def ctypes(self) -> Any:
@@ -342,10 +475,19 @@ class Tensor:
     def tobytes(self) -> bytes:
         """Return the bytes of the elements in row-major order.
 
+        Returns
+        -------
+        bytes
+
         Raises
         ------
         BufferError
             If the CPU cannot read the memory.
+
+        Examples
+        --------
+        >>> dlbridge.from_dlpack(np.array([97, 98], "uint8")).tobytes()
+        b'ab'
         """
     @property
     def __array_interface__(self) -> dict[str, Any]:
@@ -399,9 +541,20 @@ class Tensor:
             If a keyword is unknown.
         RuntimeError
             If the driver of a device is missing or fails.
+
+        Examples
+        --------
+        >>> dlbridge.from_dlpack(np.zeros(3)).__dlpack__(max_version=(1, 0))
+        <capsule object "dltensor_versioned" at ...>
         """
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Return the device as a pair (device type, device id) of int."""
+        """Return the device as a pair (device type, device id) of int.
+
+        Examples
+        --------
+        >>> dlbridge.empty(3, "int8").__dlpack_device__()
+        (1, 0)
+        """
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return a NumPy array on the same memory.
 
@@ -420,6 +573,11 @@ class Tensor:
         ------
         BufferError
             If the CPU cannot read the memory, or neither NumPy nor ml_dtypes has the dtype.
+
+        Examples
+        --------
+        >>> np.asarray(dlbridge.as_tensor(b"abc"), dtype="float32")
+        array([97., 98., 99.], dtype=float32)
         """
     def synchronize(self) -> None:
         """Block this thread until the elements are ready.
@@ -433,6 +591,10 @@ class Tensor:
             If the stream is being captured, or the driver fails.
         ValueError
             If the queue of a tensor on oneAPI is not known.
+
+        Examples
+        --------
+        >>> dlbridge.empty(3, "int8").synchronize()  # on a device: waits
         """
     def record_stream(self, stream: StreamLike, /) -> None:
         """Keep the memory until the work that is on a stream when it is dropped has completed.
@@ -450,6 +612,11 @@ class Tensor:
         ------
         ValueError
             If the memory belongs to another library, or stream has an invalid value.
+
+        Examples
+        --------
+        >>> t = dlbridge.empty(3, "int8", device="cuda")  # doctest: +SKIP
+        >>> t.record_stream(torch.cuda.current_stream())  # doctest: +SKIP
         """
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -506,6 +673,11 @@ def from_dlpack(
         True sets the read-only flag, which a legacy producer cannot set. False clears it: the
         caller guarantees that no code writes to the memory. By default that of the producer.
 
+    Returns
+    -------
+    Tensor
+        A tensor on the memory of x, or on a copy.
+
     Raises
     ------
     TypeError
@@ -521,6 +693,15 @@ def from_dlpack(
     Exception
         That of the producer, unchanged; if it refused a move or a copy, as the cause of the
         exception that states why dlbridge makes none.
+
+    Examples
+    --------
+    >>> x = np.arange(3)
+    >>> t = dlbridge.from_dlpack(x)
+    >>> t.data_ptr == x.ctypes.data
+    True
+    >>> dlbridge.from_dlpack(x, copy=True).data_ptr == x.ctypes.data
+    False
     """
 
 def as_tensor(
@@ -545,12 +726,22 @@ def as_tensor(
     device, copy, stream, readonly
         As for from_dlpack.
 
+    Returns
+    -------
+    Tensor
+        A tensor on the memory of x, or on a copy.
+
     Raises
     ------
     TypeError
         If x supports none of these protocols.
     Exception
         As from_dlpack.
+
+    Examples
+    --------
+    >>> dlbridge.as_tensor(memoryview(b"abc"))
+    <dlbridge.Tensor uint8[3] on cpu, row-major, read-only: [97, 98, 99]>
     """
 
 def to_dlpack(
@@ -574,12 +765,23 @@ def to_dlpack(
     copy : bool, optional
         True for a copy, False to forbid one.
 
+    Returns
+    -------
+    capsule
+        A PyCapsule with the tensor.
+
     Raises
     ------
     BufferError
         If x is read-only and the struct is legacy.
     Exception
         As as_tensor.
+
+    Examples
+    --------
+    >>> capsule = dlbridge.to_dlpack(np.arange(3))
+    >>> dlbridge.from_dlpack(capsule).tolist()
+    [0, 1, 2]
     """
 
 def from_pointer(
@@ -620,11 +822,22 @@ def from_pointer(
     readonly : bool, optional
         Whether the memory must not be written.
 
+    Returns
+    -------
+    Tensor
+        A tensor on the memory.
+
     Raises
     ------
     ValueError
         If an argument has an invalid value: a null or misaligned pointer, a negative extent,
         a size beyond the address space, or another device than the driver reports.
+
+    Examples
+    --------
+    >>> x = np.arange(6, dtype="int32")
+    >>> dlbridge.from_pointer(x.ctypes.data, (2, 3), "int32", owner=x).tolist()
+    [[0, 1, 2], [3, 4, 5]]
     """
 
 def empty(
@@ -647,6 +860,11 @@ def empty(
     pinned : bool, optional
         Whether memory of the host is pinned, so that devices access it directly.
 
+    Returns
+    -------
+    Tensor
+        A tensor in new memory.
+
     Raises
     ------
     ValueError
@@ -655,6 +873,12 @@ def empty(
         If the memory cannot be allocated.
     RuntimeError
         If the driver of the device is missing or fails.
+
+    Examples
+    --------
+    >>> t = dlbridge.empty((2, 3), "float32")
+    >>> t.shape, t.strides, t.readonly
+    ((2, 3), (3, 1), False)
     """
 
 def _rebuild(

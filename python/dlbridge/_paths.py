@@ -16,10 +16,30 @@ def _folder(*names: str) -> str:
 
 
 def get_include() -> str:
-    """Returns the include directory, which contains dlbridge/ and dlpack/."""
+    """Returns the include directory, which contains dlbridge/ and dlpack/.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> os.path.exists(os.path.join(dlbridge.get_include(), "dlbridge", "dlbridge.hpp"))
+    True
+    """
     return _folder("include")
 
 
 def get_cmake_dir() -> str:
-    """Returns the directory of dlbridgeConfig.cmake, for dlbridge_DIR or CMAKE_PREFIX_PATH."""
+    """Returns the directory of dlbridgeConfig.cmake, for dlbridge_DIR or CMAKE_PREFIX_PATH.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> os.path.exists(os.path.join(dlbridge.get_cmake_dir(), "dlbridgeConfig.cmake"))
+    True
+    """
     return _folder("share", "cmake", "dlbridge")

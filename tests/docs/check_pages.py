@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks README.md and docs/: their code runs, and their references lead to something that exists.
+"""Checks README.md, docs/ and the READMEs of examples/: their code runs, and their references lead
+to something that exists.
 
-A Python block without a source is run here. The blocks of a page run in their order and share one
-namespace. Where a comment after print begins with <, ... or "expected", it is the text that must be
-printed there; ... stands for any text. Any other block of code, and any text that can be compared,
-names its source in a comment above it,
+A Python block without a source is run here, except those of notebooks. The blocks of a page run in
+their order and share one namespace. Where a comment after print begins with <, ... or "expected",
+it is the text that must be printed there; ... stands for any text. Any other block of code, and any
+text that can be compared, names its source in a comment above it,
 
     <!-- from examples/plain_cpp/main.cpp#hook -->
 
 and must equal that region of a file which is built and run elsewhere, between [hook] and [/hook].
 Links lead to files of the checkout, and anchors to headings; a link whose text is the path of a
 page leads to that page. "spec 2.3" in any source cites a section of
-docs/reference/protocol.md. docs/reference/errors.md has one row for each errc, in their order.
+docs/reference/protocol.md. docs/reference/errors.md has one row for each errc, in their order, and
+docs/reference/environment.md one for each environment variable (check_environment.py).
 
 --without NAME leaves out the Python block that imports a package which is not installed, and those
 that follow on its page, and names it.
@@ -26,11 +28,14 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from check_environment import environment_faults
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 # Pages whose code is not run.
 LINKS_ONLY = ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md")
+NOTEBOOKS = ("docs/explanation/exploring_dlpack.md",)  # run_notebooks.py runs them
 BLOCK = re.compile(
-    r"(?:<!-- from (?P<file>\S+)#(?P<region>\w+) -->\n)?```(?P<language>\w*)\n(?P<code>.*?)```",
+    r"(?:<!-- from (?P<file>\S+)#(?P<region>\w+) -->\n)?```(?P<language>[^`\n]*)\n(?P<code>.*?)```",
     re.DOTALL,
 )
 # Blocks that need no source: shell commands, output of programs, pictures.
@@ -108,8 +113,8 @@ def block_faults(page: Path, root: Path, without: list[str]) -> list[str]:
                     print(f"-- left out: {where} and what follows, which needs {error.name}")
             except Exception as error:
                 faults.append(f"{where}: {type(error).__name__}: {error}")
-        elif language in WITHOUT_SOURCE or language == "python":
-            continue
+        elif language in WITHOUT_SOURCE or language == "python" or language.startswith("{"):
+            continue  # {toctree} and others are directives of the site
         else:
             faults.append(f"{where}: a block of {language} without a source")
         print(f"{language:7} {where}")
@@ -119,6 +124,8 @@ def block_faults(page: Path, root: Path, without: list[str]) -> list[str]:
 LINK = re.compile(
     r"(?:\[(?P<text>[^][]*))?\]\((?!https?:)(?P<path>[^)#\s]*)(?:#(?P<anchor>[^)\s]*))?\)"
 )
+# A picture leads to a file of the checkout, as links do.
+PICTURE = re.compile(r'\b(?:src|srcset)="(?!https?:)(?P<path>[^"]+)"')
 FENCED = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 
 
@@ -155,6 +162,8 @@ def link_faults(page: Path, root: Path) -> list[str]:
             faults.append(f"no heading {link['path']}#{anchor}")
         elif names_another_page(link["text"] or "", target, (root, page.parent)):
             faults.append(f"the link [{link['text']}] leads to {link['path']}")
+    faults += [f"no picture {each['path']}" for each in PICTURE.finditer(prose)
+               if not (page.parent / each["path"]).is_file()]  # fmt: skip
     return [f"{page.relative_to(root)}: {fault}" for fault in faults]
 
 
@@ -196,10 +205,12 @@ def errc_faults(root: Path) -> list[str]:
 def all_faults(root: Path, without: list[str]) -> list[str]:
     pages = [root / "README.md", *(root / "python").glob("README.md")]
     pages += sorted((root / "docs").glob("**/*.md"))
-    faults = [fault for page in pages for fault in block_faults(page, root, without)]
+    pages += sorted((root / "examples").glob("**/README.md"))
+    run_here = [page for page in pages if page.relative_to(root).as_posix() not in NOTEBOOKS]
+    faults = [fault for page in run_here for fault in block_faults(page, root, without)]
     pages += [root / name for name in LINKS_ONLY]
     faults += [fault for page in pages for fault in link_faults(page, root)]
-    faults += section_faults(root) + errc_faults(root)
+    faults += section_faults(root) + errc_faults(root) + environment_faults(root)
     failed = {each for each in map(str, pages) for fault in faults
               if fault.startswith(f"{Path(each).relative_to(root)}:")}  # fmt: skip
     print(f"{len(pages) - len(failed)} passed, {len(failed)} failed")  # pages

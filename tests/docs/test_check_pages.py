@@ -22,7 +22,10 @@ SOUND = {
     "SECURITY.md": "# Security\n",
     "docs/reference/protocol.md": "# Protocol\n\n### 2.1 Versions\n",
     "docs/reference/errors.md": "# Errors\n\n| errc |\n|---|\n| `one` |\n| `two` |\n\n## In C++\n",
+    "docs/reference/environment.md": "# Variables\n\n| `ONE` | text |\n",
+    "python/reads.py": 'ONE = "ONE"\nos.environ.get(ONE)\n',
     "include/dlbridge/error.hpp": "enum class errc : int {\n  // A, b.\n  one,\n  two,\n};\n",
+    "examples/one/README.md": "# One\n",
     "examples/main.cpp": "int main() {\n  // [body]\n  return 0;\n  // [/body]\n}\n",
 }
 
@@ -57,9 +60,23 @@ class Planted(unittest.TestCase):
     def test_a_sound_checkout_has_none(self) -> None:
         self.assertEqual(self.faults(), [])
 
+    def test_the_code_of_a_notebook_is_not_run(self) -> None:
+        code = fenced("python", "1 / 0")
+        self.assertEqual(self.faults_of({**SOUND, check_pages.NOTEBOOKS[0]: code}), [])
+        linked = f"{code}[a](b.md)"
+        faults = self.faults_of({**SOUND, check_pages.NOTEBOOKS[0]: linked})
+        self.assert_one(faults, "no file b.md")
+
     def test_a_link_to_a_missing_file(self) -> None:
-        for name in ("readme", "docs_reference_protocol", "changelog", "contributing", "security"):
+        for name in ("readme", "docs_reference_protocol", "examples_one_readme", "changelog",
+                     "contributing", "security"):  # fmt: skip
             self.assert_one(self.faults(**{name: "[x](gone.md)\n"}), "no file gone.md")
+
+    def test_a_missing_picture(self) -> None:
+        for name in ("src", "srcset"):
+            page = f'<picture><img {name}="gone.svg"></picture>\n'
+            self.assert_one(self.faults(readme=page), "no picture gone.svg")
+        self.assertEqual(self.faults(readme='<img src="https://gone.invalid/x.svg">\n'), [])
 
     def test_a_link_to_a_missing_heading(self) -> None:
         for name in ("readme", "changelog", "contributing", "security"):
@@ -81,7 +98,8 @@ class Planted(unittest.TestCase):
         for text in ("docs/reference/protocol.md", "protocol.md", "gone.md"):
             faults = self.faults(changelog=f"[{text}](docs/reference/errors.md#in-c)\n")
             self.assert_one(faults, f"the link [{text}] leads to docs/reference/errors.md")
-        links = "[docs/reference/errors.md](errors.md), [errors.md](errors.md), [of errors.md](errors.md)\n"
+        texts = ("docs/reference/errors.md", "errors.md", "of errors.md")
+        links = ", ".join(f"[{text}](errors.md)" for text in texts) + "\n"
         self.assertEqual(self.faults(docs_reference_protocol=links), [])
 
     def test_the_anchors_of_headings(self) -> None:
@@ -116,6 +134,17 @@ class Planted(unittest.TestCase):
     def test_a_header_without_errc(self) -> None:
         files = {**SOUND, "include/dlbridge/error.hpp": "enum class other { one };\n"}
         self.assert_one(self.faults_of(files), "no errc")
+
+    def test_environment_variables_without_a_row(self) -> None:
+        for code in ('os.environ["TWO"]', 'os.getenv("TWO")', '"TWO" in os.environ',
+                     'for name in ("TWO",):\n    os.environ.get(name)'):  # fmt: skip
+            self.assert_one(self.faults(python_reads=code), "no row for TWO")
+        files = {**SOUND, "include/dlbridge/x.hpp": 'std::getenv("TWO")'}
+        self.assert_one(self.faults_of(files), "no row for TWO", "include/dlbridge/x.hpp")
+        self.assert_one(self.faults(python_reads="os.environ[name]"), "name is unknown: name")
+
+    def test_a_row_without_an_environment_variable(self) -> None:
+        self.assert_one(self.faults(docs_reference_environment="| `TWO` |\n"), "no code has TWO")
 
     def test_code_that_raises(self) -> None:
         self.assert_one(self.faults(readme=fenced("python", "1 / 0")), "ZeroDivisionError")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks what the build of the Python package requires of packages, CMake and Python.
 
-docs/howto/builds.md names the same requirements as pyproject.toml. If the system's CMake is too old, pip
-fetches another one, and without build isolation scikit-build-core states the version that it needs.
+docs/howto/builds.md names the same requirements as pyproject.toml. If the system's CMake is too
+old, pip fetches another one, and without build isolation scikit-build-core states the version that
+it needs.
 
     check_requirements.py CHECKOUT
 """

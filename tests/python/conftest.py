@@ -15,6 +15,8 @@ import pytest
 # Requirements of the files outside the folder peers.
 REQUIREMENTS = {
     "test_matrix.py": "numpy",
+    "test_help.py": "numpy",
+    "test_show.py": "numpy",
     "test_tensor_values.py": "numpy",
     "test_comparisons.py": "numpy",
     "test_broadcast.py": "numpy",
@@ -31,6 +33,7 @@ REQUIREMENTS = {
     "test_extension_torch.py": "torch",
     "test_extension_tvm_ffi.py": "tvm_ffi",
     "test_extension_stubs.py": "pybind11_stubgen",
+    "test_docstrings.py": "numpy",
     "test_given.py": "numpy",
     "test_given_stubs.py": "torch",
     "test_own_stub.py": "pybind11_stubgen",  # mypy is installed beside it

@@ -105,7 +105,7 @@ def test_torch_is_read_by_its_exchange_table(monkeypatch):
     assert type(image_filter.box_blur(torch.ones(2, 2))) is torch.Tensor
 
 
-# PyTorch's special tensors, as docs/howto/frameworks.md has them -------------------------------------
+# PyTorch's special tensors, as docs/howto/frameworks.md has them -------------------------------
 
 
 class Picture(torch.Tensor):

@@ -17,51 +17,55 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 
-/// Exports a Mat of rank 2. Its elements are not copied, except that up to 16 elements (64 in a
+/// Exports a Mat with rank 2. Its elements are not copied, except that up to 16 elements (64 in a
 /// Cube) lie inside the object and move with it into the tensor. Matrices and cubes of fixed size
 /// have no traits, because a partial specialisation cannot name their types; move them into a Mat
 /// or a Cube.
 template <class T>
 struct array_traits<arma::Mat<T>> {
+  /// The memory of a Mat.
   static description describe(arma::Mat<T>& m) noexcept {
     return description::of(m.memptr(), {m.n_rows, m.n_cols}, {arma::uword{1}, m.n_rows});
   }
 };
-/// Exports a Col or a Row of rank 1.
+/// Exports a Col with rank 1.
 template <class T>
 struct array_traits<arma::Col<T>> {
+  /// The memory of a Col.
   static description describe(arma::Col<T>& c) noexcept {
     return description::of(c.memptr(), {c.n_elem});
   }
 };
+/// Exports a Row with rank 1.
 template <class T>
 struct array_traits<arma::Row<T>> {
+  /// The memory of a Row.
   static description describe(arma::Row<T>& r) noexcept {
     return description::of(r.memptr(), {r.n_elem});
   }
 };
-/// Exports a Cube of rank 3.
+/// Exports a Cube with rank 3.
 template <class T>
 struct array_traits<arma::Cube<T>> {
-  static description describe(arma::Cube<T>& c) noexcept;
+  static description describe(arma::Cube<T>& c) noexcept;  ///< The memory of a Cube.
 };
 
 /// A constant Armadillo array on memory that it does not own, which as<T const> returns: Armadillo
 /// has no type of its own for read-only memory.
-///
 /// @par Lifetime
 /// As the tensor behind the view. A copy of the array inside owns its elements.
 template <class Array>
 class read_only {
  public:
+  /// Constructs the array from the arguments.
   template <class... Argument>
   explicit read_only(std::in_place_t, Argument... argument) : array_(argument...) {}
   read_only(read_only const&) = delete;
   read_only& operator=(read_only const&) = delete;
 
-  Array const& operator*() const& noexcept { return array_; }
-  Array const* operator->() const noexcept { return &array_; }
-  Array const& operator*() const&& = delete;  // dangles: keep it in a variable
+  Array const& operator*() const& noexcept { return array_; }   ///< The array.
+  Array const* operator->() const noexcept { return &array_; }  ///< The array.
+  Array const& operator*() const&& = delete;                    ///< dangles: keep it in a variable
 
  private:
   Array const array_;

@@ -19,13 +19,15 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 
+/// float16.
 template <>
 struct dtype_traits<Eigen::half> {
-  static constexpr dtype value{kDLFloat, 16};
+  static constexpr dtype value{kDLFloat, 16};  ///< The dtype.
 };
+/// bfloat16.
 template <>
 struct dtype_traits<Eigen::bfloat16> {
-  static constexpr dtype value{kDLBfloat, 16};
+  static constexpr dtype value{kDLBfloat, 16};  ///< The dtype.
 };
 
 namespace detail {
@@ -57,31 +59,32 @@ struct array_traits<Eigen::Array<T, Rows, Columns, Options, MaxRows, MaxColumns>
 template <class Plain, int Options, class Strides>
 struct array_traits<Eigen::Map<Plain, Options, Strides>>
     : detail::dense_traits<Eigen::Map<Plain, Options, Strides>> {
-  static constexpr bool borrows = true;
+  static constexpr bool borrows = true;  ///< The caller keeps the memory.
 };
 /// Exports the memory behind a Ref, in the same way as that behind a Map. build refuses, with
 /// bad_argument, a Ref that refers to a copy of its own, which does not move with the Ref.
 template <class Plain, int Options, class Strides>
 struct array_traits<Eigen::Ref<Plain, Options, Strides>> {
-  static constexpr bool borrows = true;
-  using ref = Eigen::Ref<Plain, Options, Strides>;
-  static description describe(ref& r) noexcept;
+  static constexpr bool borrows = true;             ///< The caller keeps the memory.
+  using ref = Eigen::Ref<Plain, Options, Strides>;  ///< The array type.
+  static description describe(ref& r) noexcept;     ///< The memory behind a Ref.
 };
 
-/// as<Eigen::Map<Plain, Options, Strides>>(view). Dynamic strides may be negative. Extents, strides
-/// and alignment that the type fixes must match the view.
+/// Lets as<Eigen::Map<Plain, Options, Strides>>(view) return a Map. Dynamic strides may be
+/// negative. Extents, strides and alignment that the type fixes must match the view.
 template <class Plain, int Options, class Strides>
 struct view_traits<Eigen::Map<Plain, Options, Strides>> {
-  using map = Eigen::Map<Plain, Options, Strides>;
+  using map = Eigen::Map<Plain, Options, Strides>;  ///< The view type.
+  /// The element type, const for a Map of a const type.
   using element =
       std::conditional_t<std::is_const_v<Plain>, typename map::Scalar const, typename map::Scalar>;
-  static constexpr bool is_vector = map::IsVectorAtCompileTime;
+  static constexpr bool is_vector = map::IsVectorAtCompileTime;  ///< Whether it has rank 1.
   static_assert(int{map::RowsAtCompileTime} == int{map::MaxRowsAtCompileTime} &&
                     int{map::ColsAtCompileTime} == int{map::MaxColsAtCompileTime},
                 "dlbridge: a Map of bounded dynamic size cannot be checked; leave out the bound");
   static_assert(Eigen::Dynamic == dynamic_extent, "dlbridge: Eigen has the same dynamic extent");
 
-  static map view(tensor_view const& of);
+  static map view(tensor_view const& of);  ///< As as<T>.
 };
 
 DLBRIDGE_END_NAMESPACE

@@ -37,18 +37,17 @@ struct array_traits<Eigen::TensorFixedSize<T, Extents, Options, Index>>
 template <class Plain, int Options, template <class> class Pointer>
 struct array_traits<Eigen::TensorMap<Plain, Options, Pointer>>
     : detail::eigen_tensor_traits<Eigen::TensorMap<Plain, Options, Pointer>> {
-  static constexpr bool borrows = true;
+  static constexpr bool borrows = true;  ///< The caller keeps the memory.
 };
 
-/// as<Eigen::TensorMap<Eigen::Tensor<T, Rank>>>(view). The view must be compact in the order of the
-/// type.
+/// Lets as<Eigen::TensorMap<...>>(view) return a TensorMap of a view that is compact in its order.
 template <class Plain, int Options, template <class> class Pointer>
 struct view_traits<Eigen::TensorMap<Plain, Options, Pointer>> {
-  using map = Eigen::TensorMap<Plain, Options, Pointer>;
-  using element = std::remove_pointer_t<typename map::StoragePointerType>;
-  using extents = typename map::Dimensions;
+  using map = Eigen::TensorMap<Plain, Options, Pointer>;                    ///< The view type.
+  using element = std::remove_pointer_t<typename map::StoragePointerType>;  ///< The element type.
+  using extents = typename map::Dimensions;  ///< The type of its extents.
 
-  static map view(tensor_view const& of);
+  static map view(tensor_view const& of);  ///< As as<T>.
 };
 
 DLBRIDGE_END_NAMESPACE

@@ -20,13 +20,15 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 
+/// complex64.
 template <>
 struct dtype_traits<Kokkos::complex<float>> {
-  static constexpr dtype value{kDLComplex, 64};
+  static constexpr dtype value{kDLComplex, 64};  ///< The dtype.
 };
+/// complex128.
 template <>
 struct dtype_traits<Kokkos::complex<double>> {
-  static constexpr dtype value{kDLComplex, 128};
+  static constexpr dtype value{kDLComplex, 128};  ///< The dtype.
 };
 
 namespace detail {
@@ -92,20 +94,18 @@ struct kokkos_facts {
 };
 }  // namespace detail
 
-/// Exports a View.
-///
+/// Exports a View of any layout, in a memory space that DLPack has a device type for.
 /// @par Ownership
 /// The tensor owns a copy of the View, and so shares its memory.
-///
 /// @par Lifetime
 /// If Kokkos allocated the memory, the consumer must free the tensor before Kokkos::finalize(). If
 /// the View does not own the memory, the caller keeps it valid until the tensor is freed.
 template <class Data, class... Properties>
 struct array_traits<Kokkos::View<Data, Properties...>> {
-  using array = Kokkos::View<Data, Properties...>;
-  using facts = detail::kokkos_facts<array>;
+  using array = Kokkos::View<Data, Properties...>;  ///< The array type.
+  using facts = detail::kokkos_facts<array>;        ///< Its properties.
 
-  static description describe(array& v) noexcept;
+  static description describe(array& v) noexcept;  ///< The memory of a View.
 };
 
 /// as<Kokkos::View<...>>(view) returns an unmanaged View. The view must be row-major for
@@ -113,15 +113,18 @@ struct array_traits<Kokkos::View<Data, Properties...>> {
 /// of host memory accepts all memory that the CPU can access.
 template <class Data, class... Properties>
 struct view_traits<Kokkos::View<Data, Properties...>> {
-  using array = Kokkos::View<Data, Properties...>;
-  using facts = detail::kokkos_facts<array>;
+  using array = Kokkos::View<Data, Properties...>;  ///< The view type.
+  using facts = detail::kokkos_facts<array>;        ///< Its properties.
+  /// Whether the View is row-major.
   static constexpr bool is_right = std::is_same_v<typename facts::layout, Kokkos::LayoutRight>;
+  /// Whether the View is column-major.
   static constexpr bool is_left = std::is_same_v<typename facts::layout, Kokkos::LayoutLeft>;
+  /// Whether the View has any strides.
   static constexpr bool is_strided = std::is_same_v<typename facts::layout, Kokkos::LayoutStride>;
   static_assert(is_right || is_left || is_strided,
                 "dlbridge: this Kokkos layout has no strides, so DLPack cannot describe it");
 
-  static array view(tensor_view const& of);
+  static array view(tensor_view const& of);  ///< As as<T>.
 };
 
 DLBRIDGE_END_NAMESPACE

@@ -26,26 +26,24 @@ inline cv::Mat mat_view(tensor_view const& of, int required_depth, int channels)
 }  // namespace detail
 
 /// Exports a Mat. The shape is that of the Mat, with several channels as the last dimension.
-///
 /// @par Ownership
 /// The tensor owns a copy of the Mat, and so shares its memory.
-///
 /// @par Lifetime
 /// If the Mat does not own the memory, the caller keeps it valid until the tensor is freed.
 template <>
 struct array_traits<cv::Mat> {
-  static description describe(cv::Mat& m) noexcept;
+  static description describe(cv::Mat& m) noexcept;  ///< The memory of a Mat.
   /// Creates a Mat that owns a tensor.
-  ///
   /// @param tensor The tensor.
   /// @throws error as as<cv::Mat>, or null_data (the owner is empty).
-  ///
   /// @par Ownership
   /// The last Mat on the memory frees the tensor. After an error the caller still owns it.
   static cv::Mat adopt(managed_tensor&& tensor);
 };
+/// Exports a Mat_, in the same way as a Mat.
 template <class T>
 struct array_traits<cv::Mat_<T>> {
+  /// The memory of a Mat_.
   static description describe(cv::Mat_<T>& m) noexcept {
     return array_traits<cv::Mat>::describe(m);
   }
@@ -56,13 +54,14 @@ struct array_traits<cv::Mat_<T>> {
 /// write.
 template <>
 struct view_traits<cv::Mat> {
+  /// As as<T>.
   static cv::Mat view(tensor_view const& of) { return detail::mat_view(of, -1, 1); }
 };
 /// as<cv::Mat_<cv::Vec3b>>(view) returns a Mat_ whose channels are the last dimension of the
 /// tensor.
 template <class T>
 struct view_traits<cv::Mat_<T>> {
-  static cv::Mat_<T> view(tensor_view const& of);
+  static cv::Mat_<T> view(tensor_view const& of);  ///< As as<T>.
 };
 
 DLBRIDGE_END_NAMESPACE

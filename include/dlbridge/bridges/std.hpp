@@ -53,57 +53,58 @@ struct array_traits<std::vector<T, Allocator>> {
       !std::is_same_v<T, bool>,
       "dlbridge: std::vector<bool> has no elements in memory; use a std::vector<std::uint8_t>, "
       "or with_shape(std::unique_ptr<bool[]>(...), {n}) for the dtype bool");
-  static description describe(std::vector<T, Allocator>& v) noexcept;
+  static description describe(std::vector<T, Allocator>& v) noexcept;  ///< The elements.
 };
 
 /// Exports a std::array of rank 1, or of a higher rank if it is nested. Its elements move into the
 /// allocation of the tensor.
 template <class T, std::size_t N>
 struct array_traits<std::array<T, N>> {
-  static description describe(std::array<T, N>& a) noexcept;
+  static description describe(std::array<T, N>& a) noexcept;  ///< The elements.
 };
 
 /// Exports the array that a std::shared_ptr owns. A T const makes the tensor read-only.
-///
 /// @par Ownership
 /// The tensor shares the array. It never has flag_is_copied, because the consumer is not the only
 /// owner.
 template <class T>
 struct array_traits<std::shared_ptr<T>> {
-  static description describe(std::shared_ptr<T>& p) noexcept;
-  /// Prepares the array.
+  static description describe(std::shared_ptr<T>& p) noexcept;  ///< The memory of the array.
+  /// Prepares the array that p owns, by its prepare.
   template <class U = std::remove_const_t<T>, class = std::enable_if_t<detail::has_prepare<U>>>
   static void prepare(std::shared_ptr<T> const& p);
-  /// The stream of the array.
+  /// The stream of the array that p owns.
   /// @pre The pointer is not null.
   template <class U = std::remove_const_t<T>, class = std::enable_if_t<detail::has_stream<U>>>
   static stream_ref stream(std::shared_ptr<T> const& p) noexcept {
     return array_traits<U>::stream(const_cast<U&>(*p));  // as describe does
   }
 };
+/// Does not compile: with_shape adds the shape that a std::shared_ptr<T[]> lacks.
 template <class T>
 struct array_traits<std::shared_ptr<T[]>> {
-  static description describe(std::shared_ptr<T[]>&) noexcept;
+  static description describe(std::shared_ptr<T[]>&) noexcept;  ///< Does not compile.
 };
+/// Does not compile: with_shape adds the shape that a std::unique_ptr<T[]> lacks.
 template <class T, class Deleter>
 struct array_traits<std::unique_ptr<T[], Deleter>> {
-  static description describe(std::unique_ptr<T[], Deleter>&) noexcept;
+  static description describe(std::unique_ptr<T[], Deleter>&) noexcept;  ///< Does not compile.
 };
 
 /// A smart pointer to elements, with their shape and strides. with_shape creates it.
 template <class Owner>
 struct shaped {
-  Owner owner;
-  dims shape;
-  dims strides;
+  Owner owner;   ///< The pointer.
+  dims shape;    ///< The extents.
+  dims strides;  ///< The strides in elements; empty for row-major.
 };
 
 /// Adds a shape to a std::unique_ptr<T[]> or a std::shared_ptr<T[]>, which do not store one:
 /// build(with_shape(std::move(p), {2, 3})).
-///
 /// @param owner The pointer.
 /// @param shape The extents.
 /// @param strides The strides in elements; empty for row-major.
+/// @return The pointer with its shape, for build.
 /// @pre The array has the elements that shape and strides describe; dlbridge cannot check it.
 template <class Owner>
 shaped<Owner> with_shape(Owner owner, dims const& shape, dims const& strides = dims()) {
@@ -115,22 +116,27 @@ shaped<Owner> with_shape(Owner owner, Integer...) {
   return detail::refuse_bare_extents<Owner>(), shaped<Owner>{std::move(owner), {}, {}};
 }
 
+/// Does not compile: with_shape takes a smart pointer to T[].
 template <class Owner>
 struct array_traits<shaped<Owner>> {
   static_assert(sizeof(Owner) == 0,
                 "dlbridge: with_shape takes a std::unique_ptr<T[]> or a std::shared_ptr<T[]>. For "
                 "a container whose elements do not move with it, such as a std::vector, call "
                 "build_on(std::move(a), description::of(a.data(), {2, 3}))");
-  static description describe(shaped<Owner>&) noexcept;  // so that no further error follows
+  static description describe(shaped<Owner>&) noexcept;  ///< So that no further error follows.
 };
+/// Exports the array of a std::unique_ptr with a shape; the tensor owns it.
 template <class T, class Deleter>
 struct array_traits<shaped<std::unique_ptr<T[], Deleter>>> {
+  /// The array.
   static description describe(shaped<std::unique_ptr<T[], Deleter>>& s) noexcept {
     return description::of(s.owner.get(), s.shape, s.strides);
   }
 };
+/// Exports the array of a std::shared_ptr with a shape; the tensor shares it.
 template <class T>
 struct array_traits<shaped<std::shared_ptr<T[]>>> {
+  /// The array.
   static description describe(shaped<std::shared_ptr<T[]>>& s) noexcept {
     return description::of(s.owner.get(), s.shape, s.strides);
   }
@@ -140,18 +146,16 @@ struct array_traits<shaped<std::shared_ptr<T[]>>> {
 /// it.
 template <class T>
 struct borrowed {
-  T* data;
-  dims shape;
-  dims strides;
+  T* data;       ///< The first element.
+  dims shape;    ///< The extents.
+  dims strides;  ///< The strides in elements; empty for row-major.
 };
 
 /// Describes memory that the caller keeps valid, for build: build(borrow(p, {rows, columns})).
-///
 /// @tparam T The element type. T const makes the tensor read-only.
 /// @param data The first element.
 /// @param shape The extents.
 /// @param strides The strides in elements; empty for row-major.
-///
 /// @par Lifetime
 /// The memory must outlive every tensor built on it.
 template <class T>
@@ -212,12 +216,14 @@ constexpr bool is_ordinary_range =
 }  // namespace detail
 
 /// Describes a C array of any rank that the caller keeps valid, for build.
+/// @param array The array.
 template <class T, std::size_t N>
 borrowed<detail::scalar_of<T>> borrow(T (&array)[N]) noexcept {
   return detail::borrow_elements(array, N);
 }
 /// Describes a contiguous range with data() and size(), such as a span, for build. The caller keeps
 /// the elements valid. The rank is 1, or higher if the elements are arrays.
+/// @param range The range: an lvalue, or a view.
 template <class Range, class = decltype(std::declval<Range&>().data())>
 auto borrow(Range&& range) noexcept {
   static_assert(
@@ -230,9 +236,11 @@ auto borrow(Range&& range) noexcept {
   return detail::borrow_elements(range.data(), static_cast<std::size_t>(range.size()));
 }
 
+/// Exports memory that the caller keeps valid until the tensor is freed.
 template <class T>
 struct array_traits<borrowed<T>> {
-  static constexpr bool borrows = true;
+  static constexpr bool borrows = true;  ///< The caller keeps the memory.
+  /// The memory.
   static description describe(borrowed<T>& b) noexcept {
     return description::of(b.data, b.shape, b.strides);
   }

@@ -43,20 +43,21 @@ template <class Adaptor, class Buffer, xt::layout_type Layout>
 Adaptor adapt_view(tensor_view const& of, std::int32_t rank);
 }  // namespace detail
 
-/// The xtensor arrays of any rank and of rank N on memory that they do not own, for as<T>.
-///
+/// An xtensor array of any rank on memory that it does not own, for as<T>.
 /// @tparam T The element type. T const accepts read-only memory.
 /// @tparam Layout With row_major and column_major the memory must be compact. With dynamic, no
 ///   stride of a T const may be negative, and memory that is written to must be row-major.
 template <class T, xt::layout_type Layout = xt::layout_type::dynamic>
 using xarray_view = xt::xarray_adaptor<detail::borrowed_buffer<T>, Layout>;
+/// An xtensor array of rank N, otherwise as xarray_view.
 template <class T, std::size_t N, xt::layout_type Layout = xt::layout_type::dynamic>
 using xtensor_view = xt::xtensor_adaptor<detail::borrowed_buffer<T>, N, Layout>;
 
-/// Exports an array that owns its elements, without copying them.
+/// Exports an xarray, without copying its elements.
 template <class Buffer, xt::layout_type Layout, class Shape, class Tag>
 struct array_traits<xt::xarray_container<Buffer, Layout, Shape, Tag>>
     : detail::xtensor_traits<xt::xarray_container<Buffer, Layout, Shape, Tag>> {};
+/// Exports an xtensor, without copying its elements.
 template <class Buffer, std::size_t N, xt::layout_type Layout, class Tag>
 struct array_traits<xt::xtensor_container<Buffer, N, Layout, Tag>>
     : detail::xtensor_traits<xt::xtensor_container<Buffer, N, Layout, Tag>> {};
@@ -64,35 +65,37 @@ struct array_traits<xt::xtensor_container<Buffer, N, Layout, Tag>>
 template <class T, class Shape, xt::layout_type Layout, bool Sharable, class Tag>
 struct array_traits<xt::xfixed_container<T, Shape, Layout, Sharable, Tag>>
     : detail::xtensor_traits<xt::xfixed_container<T, Shape, Layout, Sharable, Tag>> {};
-/// Exports an adaptor. One on a const container or on a pointer to const is read-only.
-///
+/// Exports an adaptor of any rank. One on a const container or on a pointer to const is read-only.
 /// @par Ownership
 /// The tensor owns the buffer if the adaptor does.
-///
 /// @par Lifetime
 /// If the adaptor does not own the memory, the caller keeps it valid until the tensor is freed.
 template <class Buffer, xt::layout_type Layout, class Shape, class Tag>
 struct array_traits<xt::xarray_adaptor<Buffer, Layout, Shape, Tag>>
     : detail::xtensor_traits<xt::xarray_adaptor<Buffer, Layout, Shape, Tag>> {
-  static constexpr bool borrows = true;
+  static constexpr bool borrows = true;  ///< The adaptor may not own the memory.
 };
+/// Exports an adaptor of rank N, in the same way as one of any rank.
 template <class Buffer, std::size_t N, xt::layout_type Layout, class Tag>
 struct array_traits<xt::xtensor_adaptor<Buffer, N, Layout, Tag>>
     : detail::xtensor_traits<xt::xtensor_adaptor<Buffer, N, Layout, Tag>> {
-  static constexpr bool borrows = true;
+  static constexpr bool borrows = true;  ///< The adaptor may not own the memory.
 };
 
-/// as<dlbridge::xarray_view<T>>(view) and as<dlbridge::xtensor_view<T, N>>(view).
+/// Lets as<dlbridge::xarray_view<T>>(view) return an adaptor.
 template <class Buffer, xt::layout_type Layout, class Shape, class Tag>
 struct view_traits<xt::xarray_adaptor<Buffer, Layout, Shape, Tag>> {
-  using adaptor = xt::xarray_adaptor<Buffer, Layout, Shape, Tag>;
+  using adaptor = xt::xarray_adaptor<Buffer, Layout, Shape, Tag>;  ///< The view type.
+  /// As as<T>.
   static adaptor view(tensor_view const& of) {
     return detail::adapt_view<adaptor, Buffer, Layout>(of, dynamic_extent);
   }
 };
+/// Lets as<dlbridge::xtensor_view<T, N>>(view) return an adaptor.
 template <class Buffer, std::size_t N, xt::layout_type Layout, class Tag>
 struct view_traits<xt::xtensor_adaptor<Buffer, N, Layout, Tag>> {
-  using adaptor = xt::xtensor_adaptor<Buffer, N, Layout, Tag>;
+  using adaptor = xt::xtensor_adaptor<Buffer, N, Layout, Tag>;  ///< The view type.
+  /// As as<T>.
   static adaptor view(tensor_view const& of) {
     return detail::adapt_view<adaptor, Buffer, Layout>(of, static_cast<std::int32_t>(N));
   }

@@ -49,12 +49,12 @@ __attribute__((used)) static char* const dlbridge_required =
 #endif
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
+/// Tensors and Python objects without a binding library: imports, exports, exceptions.
 namespace python {
 /// Whether this process may use Python objects. The result is false before the initialization of
 /// the interpreter, and from the beginning of its finalization. A deleter that runs then leaks its
 /// object on purpose (spec 3.3).
-/// @par Thread and GIL
-/// Any thread, with or without the GIL.
+/// @note Any thread may call it, with or without the GIL.
 inline bool interpreter_alive() noexcept;
 
 namespace detail {
@@ -110,13 +110,14 @@ void set_error_text(PyObject* type, char const* text);
 
 /// Releases a reference to an object. Destructors may run Python code (see api).
 DLBRIDGE_INLINE void decref(PyObject* object);
-/// The same for a reference that may be null.
+/// Releases a reference that may be null.
 DLBRIDGE_INLINE void xdecref(PyObject* object);
 
-/// The flags of types whose attributes Python code cannot replace.
 #if defined(Py_TPFLAGS_IMMUTABLETYPE)
+/// The flags of types whose attributes Python code cannot replace.
 constexpr unsigned immutable_type = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE;
 #else  // before Python 3.10
+/// The flags of types whose attributes Python code cannot replace.
 constexpr unsigned immutable_type = Py_TPFLAGS_DEFAULT;
 #endif
 }  // namespace python

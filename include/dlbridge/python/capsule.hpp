@@ -17,7 +17,8 @@ managed_tensor take(PyObject* capsule, char const* name, report& why) noexcept;
 }  // namespace detail
 
 /// Takes the tensor out of a fresh capsule of either struct kind.
-/// @param why set to not_a_capsule, capsule_used, or as managed_tensor::steal sets it.
+/// @param capsule the capsule.
+/// @param[out] why set to not_a_capsule, capsule_used, or as managed_tensor::steal sets it.
 /// @return the tensor; empty when why is not ok, or with a Python exception set when it is.
 /// @par Ownership
 /// The caller owns the tensor once the capsule is renamed; a tensor that fails a check afterwards
@@ -28,12 +29,12 @@ managed_tensor take(PyObject* capsule, char const* name, report& why) noexcept;
 managed_tensor steal_capsule(PyObject* capsule, report& why) noexcept;
 
 /// Makes a fresh capsule of the tensor's struct kind.
+/// @param m the tensor.
 /// @return the capsule; an empty reference, with MemoryError set, when there is no memory for it.
 /// @par Ownership
 /// The capsule owns the tensor until a consumer takes it, and frees it otherwise. On failure m has
 /// been freed.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 ref wrap_capsule(managed_tensor m) noexcept;
 }  // namespace python
 DLBRIDGE_END_NAMESPACE

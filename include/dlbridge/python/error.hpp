@@ -12,30 +12,26 @@ namespace python {
 /// The text of an object in a message: its repr(), or its type where that raises, as that of an
 /// int of 5000 digits does.
 /// @return a str; empty, with an exception set, where the exception of repr() is not suppressible.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 DLBRIDGE_COLD ref repr_of(PyObject* object) noexcept;
 
 /// Why a module that uses dlbridge cannot be imported in this interpreter, to which the objects
 /// that dlbridge caches do not belong; null in the main interpreter.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 char const* import_refusal() noexcept;
 
 /// The class CopyForbiddenError. It derives from BufferError and from ValueError, because the array
 /// API standard requires one in one place and the other in another (spec 4.5).
 /// @return a borrowed reference, valid for the life of the process; null, with an exception set,
 ///   when the class cannot be created.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 DLBRIDGE_LOCAL PyObject* copy_forbidden_error() noexcept;
 
 /// The exception class for a reason. TypeError is only for objects that are not tensors: consumers
 /// treat a TypeError of `__dlpack__` as the sign of an old producer and call again with fewer
 /// keywords (spec 2.4).
 /// @return a borrowed reference.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 PyObject* exception_for(errc code) noexcept;
 
 /// Raises a report as a Python exception. An exception that was pending becomes the cause of the
@@ -44,13 +40,11 @@ PyObject* exception_for(errc code) noexcept;
 /// @param why the report.
 /// @param where the name of a function, with which the message begins: "where(): ..."; or null.
 /// @pre why.ok() is false.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 DLBRIDGE_COLD void set_error(report const& why, char const* where = nullptr) noexcept;
 
 /// Whether a report is ok(). Raises it as set_error does if it is not.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 DLBRIDGE_COLD bool succeeded(report const& why, char const* where = nullptr) noexcept;
 
 /// A Python exception as a C++ exception. Code throws it after a call of Python raised. It owns the
@@ -67,7 +61,7 @@ class DLBRIDGE_PUBLIC python_error : public std::exception {
   /// was constructed.
   DLBRIDGE_COLD void restore() const noexcept;
 
-  /// @return the class of the Python exception and its text: "MemoryError: ..."
+  /// The class of the Python exception and its text: "MemoryError: ..."
   char const* what() const noexcept override { return taken_->text.c_str(); }
 
  private:
@@ -88,8 +82,7 @@ class DLBRIDGE_PUBLIC python_error : public std::exception {
 /// @param where as for set_error.
 /// @pre a catch block calls the function. The code of the try block ran under call_function, as
 ///   catch (...) would otherwise catch the end of the thread (exit_guard.hpp).
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 DLBRIDGE_COLD void set_error_thrown(char const* where = nullptr) noexcept;
 
 /// As set_error_thrown, with the Python exceptions that pybind11 and nanobind raise for those of
@@ -97,8 +90,7 @@ DLBRIDGE_COLD void set_error_thrown(char const* where = nullptr) noexcept;
 DLBRIDGE_COLD void set_standard_error_thrown() noexcept;
 
 /// Sets the cause of the pending exception. Does nothing if cause is null.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 DLBRIDGE_COLD void set_cause(PyObject* cause) noexcept;
 
 /// Calls f, and raises a C++ exception of f as a Python exception.

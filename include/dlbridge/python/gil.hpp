@@ -67,7 +67,7 @@ class critical_section {
  private:
   PyCriticalSection section_{};
 #else
-  explicit critical_section(PyObject*) noexcept {}
+  explicit critical_section(PyObject*) noexcept {}  ///< Begins the section of an object.
   critical_section(critical_section const&) = delete;
   critical_section& operator=(critical_section const&) = delete;
 #endif

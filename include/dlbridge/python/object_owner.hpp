@@ -13,8 +13,7 @@ namespace python {
 /// finalization has begun, other threads than the one that finalizes leak the object on purpose,
 /// because a call of the interpreter may then hang or crash (spec 3.3), and so do destructors of
 /// static variables.
-/// @par Thread and GIL
-/// Any thread, with or without the GIL.
+/// @note Any thread may call it, with or without the GIL.
 void release_object(PyObject* object) noexcept;
 
 /// Owns one reference to a Python object that keeps memory alive. Move-only.
@@ -22,10 +21,11 @@ void release_object(PyObject* object) noexcept;
 /// Any thread may destroy the object or assign to it, with or without the GIL (release_object).
 class object_owner {
  public:
-  explicit object_owner(ref object) noexcept : object_(object.release()) {}
+  explicit object_owner(ref object) noexcept : object_(object.release()) {}  ///< Takes it.
   object_owner(object_owner const&) = delete;
+  /// Moves the reference.
   object_owner(object_owner&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  object_owner& operator=(object_owner other) noexcept;
+  object_owner& operator=(object_owner other) noexcept;  ///< Releases the former one.
   ~object_owner() { release_object(object_); }
 
   /// Moves the reference to the result, and leaves this object empty. The caller holds the GIL.

@@ -31,33 +31,28 @@ class error_keeper {
 
 /// Removes the pending exception and returns it as an object, normalized and with its traceback.
 /// @return the exception; empty when none is pending.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 ref take_exception() noexcept;
 
 /// Makes an exception object the pending exception, in place of one that is pending.
 /// @pre exception is not empty.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 void set_exception(ref exception) noexcept;
 
 /// Whether Python code raised the pending exception, which then has a traceback.
 /// @pre an exception is pending.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 DLBRIDGE_COLD bool is_raised_by_python() noexcept;
 
 /// Whether code may go on after an exception of this object or class: one that derives from
 /// Exception, and is no MemoryError and no RecursionError. Others, such as KeyboardInterrupt, reach
 /// the caller.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 bool is_suppressible(PyObject* exception) noexcept;
 
 /// Clears a pending exception, if it is suppressible.
 /// @return false if it is not.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 bool suppress_exception() noexcept;
 }  // namespace python
 DLBRIDGE_END_NAMESPACE

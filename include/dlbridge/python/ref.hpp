@@ -16,7 +16,7 @@ namespace python {
 /// empty.
 class ref {
  public:
-  ref() noexcept = default;
+  ref() noexcept = default;  ///< An empty reference.
   /// Takes ownership of a reference of the caller. Null yields an empty ref.
   static ref steal(PyObject* object) noexcept { return ref(object); }
   /// Adds a reference to an object; the caller keeps its own. Null yields an empty ref.
@@ -24,7 +24,8 @@ class ref {
     Py_XINCREF(object);
     return ref(object);
   }
-  ref(ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  ref(ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}  ///< Moves.
+  /// Releases the former reference.
   ref& operator=(ref&& other) noexcept {
     ref old(std::move(other));
     std::swap(object_, old.object_);
@@ -34,8 +35,9 @@ class ref {
   ref& operator=(ref const&) = delete;
   ~ref() { xdecref(object_); }
 
+  /// Whether there is an object.
   explicit operator bool() const noexcept { return object_ != nullptr; }
-  PyObject* get() const noexcept { return object_; }
+  PyObject* get() const noexcept { return object_; }  ///< The object, borrowed, or null.
   /// Gives up the reference, which the caller then owns.
   [[nodiscard]] PyObject* release() noexcept { return std::exchange(object_, nullptr); }
 
@@ -47,10 +49,10 @@ class ref {
 /// An object that is created on first use and lives as long as the process. A static variable with
 /// an initializer would hold a lock while Python code runs, and a thread that waited for the lock
 /// would keep the GIL.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 class lazy_object {
  public:
+  /// The object, created by the first call.
   /// @param create returns the new object; or an empty reference, with an exception set.
   /// @return a borrowed reference; null, with the exception of create set, when it failed.
   template <class Create>

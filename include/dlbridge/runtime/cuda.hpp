@@ -18,13 +18,13 @@ struct cuda_peer_block_copy;  // CUDA_MEMCPY3D_PEER
 /// A context for later use. A reset of a device destroys its primary context, and the next one has
 /// the same handle but another ID.
 struct cuda_context {
-  void* handle = nullptr;
-  std::uint64_t id = 0;  ///< 0 if the driver has no IDs, before CUDA 12.
+  void* handle = nullptr;  ///< The CUcontext.
+  std::uint64_t id = 0;    ///< 0 if the driver has no IDs, before CUDA 12.
 };
 /// The struct CUmemLocation of cuda.h.
 struct cuda_location {
-  int type;
-  int id;
+  int type;  ///< A CUmemLocationType.
+  int id;    ///< The ordinal of a device.
 };
 
 /// The functions of the CUDA driver. Handles and device addresses have the type void*; ordinals and
@@ -40,8 +40,10 @@ struct cuda_table : driver_source {
   /// Advice if the process has loaded the driver twice. No package contains a copy of it.
   static constexpr char const* advice_for_copies = nullptr;
 
+  /// Looks up the functions.
   DLBRIDGE_COLD explicit cuda_table(driver_source const& source) noexcept;
 
+  /// @cond
   template <class... Parameters>
   using f = driver_function<Parameters...>;
 
@@ -95,10 +97,10 @@ struct cuda_table : driver_source {
   f<void const*, std::size_t, int, cuda_location> advise_for{*this, "cuMemAdvise_v2",
                                                              presence::optional};
 
-  /// @return the name of a result, such as "CUDA_ERROR_INVALID_VALUE", or null if the driver has
-  ///   none
+  /// @endcond
+  /// The name of a result, such as "CUDA_ERROR_INVALID_VALUE", or null if the driver has none.
   char const* error_name(driver_result result) const noexcept;
-  /// @return the driver's description of a result, or null if the driver has none
+  /// The driver's description of a result, or null if the driver has none.
   char const* error_text(driver_result result) const noexcept;
   /// Does nothing: the CUDA driver does not store the last error.
   void clear_error() const noexcept {}
@@ -115,8 +117,7 @@ constexpr runtime_kind runtime_of_table<cuda_table>() noexcept {
 /// Loads the CUDA driver on the first call. If that fails, a later call starts the driver again,
 /// and finds a driver that other code of the process has loaded.
 /// @return the functions of the driver, or null if there is no driver or no device.
-/// @par Thread and GIL
-/// Any thread.
+/// @note Any thread may call it.
 cuda_table const* cuda() noexcept;
 /// The reason why cuda() returns null.
 /// @return a report: runtime_missing, runtime_failed; ok() if cuda() does not return null.

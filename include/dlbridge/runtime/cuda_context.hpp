@@ -24,6 +24,7 @@ bool exists(cuda_table const& driver, void* context, std::uint64_t id) noexcept;
 template <>
 class context_guard<cuda_table> {
  public:
+  /// Enters nothing yet.
   explicit context_guard(cuda_table const& driver) noexcept : driver_(driver) {}
   context_guard(context_guard const&) = delete;
   context_guard& operator=(context_guard const&) = delete;
@@ -50,7 +51,7 @@ class context_guard<cuda_table> {
 
   /// The context that the guard has entered, or null.
   void* context() const noexcept { return context_; }
-  /// The same, for later use.
+  /// The context that the guard has entered, for later use.
   cuda_context to_store() const noexcept;
   /// Whether a context that to_store() has returned exists. Its streams, events and memory do not
   /// exist without it; calls with their handles are undefined, and crash at times.

@@ -27,8 +27,10 @@ struct hip_table : driver_source {
       "The process has loaded two copies of ROCm's runtime, and neither knows the streams and the "
       "memory of the other: import the library that contains a copy before dlbridge uses a device";
 
+  /// Looks up the functions.
   DLBRIDGE_COLD explicit hip_table(driver_source const& source) noexcept;
 
+  /// @cond
   template <class... Parameters>
   using f = driver_function<Parameters...>;
 
@@ -66,8 +68,9 @@ struct hip_table : driver_source {
   f<void const*, std::size_t, int, int> advise{*this, "hipMemAdvise", presence::optional};
   f<> get_last_error{*this, "hipGetLastError", presence::optional};
 
-  char const* error_name(driver_result result) const noexcept;
-  char const* error_text(driver_result result) const noexcept;
+  /// @endcond
+  char const* error_name(driver_result result) const noexcept;  ///< As in cuda_table.
+  char const* error_text(driver_result result) const noexcept;  ///< As in cuda_table.
   /// Clears the error of the last call on this thread, which HIP would return from the next
   /// hipGetLastError of other code.
   void clear_error() const noexcept;
@@ -91,8 +94,7 @@ constexpr runtime_kind runtime_of_table<hip_table>() noexcept {
 /// Loads the HIP runtime on the first call. If that fails, a later call starts the runtime again,
 /// and finds a runtime that other code of the process has loaded.
 /// @return the functions of the runtime, or null if there is no runtime or no device.
-/// @par Thread and GIL
-/// Any thread.
+/// @note Any thread may call it.
 hip_table const* hip() noexcept;
 /// The reason why hip() returns null.
 /// @return a report: runtime_missing, runtime_failed; ok() if hip() does not return null.
@@ -105,6 +107,7 @@ inline report const& hip_status() noexcept { return detail::hip_driver().status;
 template <>
 class context_guard<hip_table> {
  public:
+  /// Enters nothing yet.
   explicit context_guard(hip_table const& driver) noexcept : driver_(driver) {}
   context_guard(context_guard const&) = delete;
   context_guard& operator=(context_guard const&) = delete;
@@ -123,7 +126,7 @@ class context_guard<hip_table> {
 
   /// The ordinal of the device that the guard has entered, or -1.
   int context() const noexcept { return context_; }
-  /// The same, for later use.
+  /// The device that the guard has entered, for later use.
   int to_store() const noexcept { return context_; }
   /// Always true: devices are never destroyed.
   bool exists(int) const noexcept { return true; }
@@ -142,6 +145,7 @@ class context_guard<hip_table> {
 /// The stream: HIP has no contexts, and the device of a default stream is that of the reference.
 stream_ref in_current_context(hip_table const&, stream_ref stream) noexcept;
 
+/// @cond
 /// Enqueues a copy on a stream of the current device.
 /// @return a report: as try_call.
 report try_copy(hip_table const& driver, block_copy const& copy, void* stream) noexcept;
@@ -158,8 +162,11 @@ constexpr bool copies_peer_blocks(hip_table const&) noexcept { return false; }
 report try_copy_peer_block(hip_table const& driver, block_copy const& copy, int to_device,
                            int from_device, void* stream) noexcept;
 
+/// @endcond
 /// Looks up the device of an address.
-/// @param out the device: rocm with the runtime's ordinal, or rocm_host. Managed memory is
+/// @param driver the runtime.
+/// @param address the address, in host or device memory.
+/// @param[out] out the device: rocm with the runtime's ordinal, or rocm_host. Managed memory is
 /// rocm_host, as DLPack has no device type for it (spec 1.3).
 /// @return false if the runtime did not allocate the memory. out is then unchanged.
 bool try_locate(hip_table const& driver, void const* address, device& out) noexcept;

@@ -35,8 +35,7 @@ void prefetch(tensor_view const& view, device where, stream_ref stream);
 /// @param where the device that the advice is about, or the CPU; without a meaning for read_mostly.
 /// @param is_set false undoes an earlier advice.
 /// @throws error runtime_missing, runtime_failed (for example because the memory is not managed).
-/// @par Thread and GIL
-/// Any thread.
+/// @note Any thread may call it.
 void advise(tensor_view const& view, memory_advice advice, device where, bool is_set = true);
 
 DLBRIDGE_END_NAMESPACE

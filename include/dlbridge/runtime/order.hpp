@@ -32,8 +32,7 @@ report with_driver(runtime_kind kind, Visit visit);
 /// being captured; nothing is enqueued), runtime_failed.
 /// @par Lifetime
 /// Both streams exist until the function returns.
-/// @par Thread and GIL
-/// Any thread.
+/// @note Any thread may call it.
 template <class Table>
 report try_order_after(Table const& driver, stream_ref consumer, stream_ref producer) noexcept;
 
@@ -47,8 +46,8 @@ template <class Table>
 DLBRIDGE_COLD DLBRIDGE_NOINLINE report try_host_wait(Table const& driver,
                                                      stream_ref stream) noexcept;
 
-/// The same with the driver of the stream's device. Does nothing for the null stream of a device
-/// without streams.
+/// Blocks this thread in the same way, with the driver of the stream's device. Does nothing for the
+/// null stream of a device without streams.
 /// @return a report: capturing, runtime_missing, runtime_failed, bad_stream (a stream with a handle
 /// on a device without streams, such as a SYCL queue).
 report try_host_wait(stream_ref stream) noexcept;
@@ -72,7 +71,7 @@ stream_ref in_current_context(stream_ref stream) noexcept;
 /// Like try_order_after, but throws.
 /// @throws error capturing, runtime_missing, runtime_failed, bad_stream.
 void order_after(stream_ref consumer, stream_ref producer);
-/// The same with the driver of both streams.
+/// Like try_order_after with the driver of both streams, but throws.
 template <class Table>
 void order_after(Table const& driver, stream_ref consumer, stream_ref producer) {
   detail::require_success(try_order_after(driver, consumer, producer));
@@ -80,7 +79,7 @@ void order_after(Table const& driver, stream_ref consumer, stream_ref producer) 
 /// Like try_host_wait, but throws.
 /// @throws error capturing, runtime_missing, runtime_failed, bad_stream.
 inline void host_wait(stream_ref stream) { detail::require_success(try_host_wait(stream)); }
-/// The same with the driver of the stream.
+/// Like try_host_wait with the driver of the stream, but throws.
 template <class Table>
 void host_wait(Table const& driver, stream_ref stream) {
   detail::require_success(try_host_wait(driver, stream));

@@ -81,10 +81,10 @@ template <class Table>
 void transfer_into(Table const& driver, tensor_view const& source, tensor_view const& destination,
                    stream_ref stream, bool source_outlives_copy = false);
 
-/// The same with the driver of the two devices, which the function selects.
+/// Copies a tensor to a device in the same way, with the driver that the function selects.
 managed_tensor transfer(tensor_view const& source, device where, stream_ref stream,
                         transfer_options const& options = {});
-/// The same with the driver of the two devices, which the function selects.
+/// Copies into existing memory in the same way, with the driver that the function selects.
 void transfer_into(tensor_view const& source, tensor_view const& destination, stream_ref stream,
                    bool source_outlives_copy = false);
 

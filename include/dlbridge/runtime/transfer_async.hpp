@@ -46,7 +46,7 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE managed_tensor transfer_async(Table const& drive
                                                               device where, stream_ref stream,
                                                               transfer_options const& options = {});
 
-/// The same with the driver of the two devices, which the function selects.
+/// Copies a tensor to a device in the same way, with the driver that the function selects.
 managed_tensor transfer_async(shared_tensor const& owner, tensor_view const& source, device where,
                               stream_ref stream, transfer_options const& options = {});
 

@@ -8,14 +8,15 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 
-// bits counts both parts (spec 1.4). The C++ standard defines that the real part comes first.
+/// complex64: bits counts both parts (spec 1.4). C++ defines that the real part comes first.
 template <>
 struct dtype_traits<std::complex<float>> {
-  static constexpr dtype value{kDLComplex, 64};
+  static constexpr dtype value{kDLComplex, 64};  ///< The dtype.
 };
+/// complex128.
 template <>
 struct dtype_traits<std::complex<double>> {
-  static constexpr dtype value{kDLComplex, 128};
+  static constexpr dtype value{kDLComplex, 128};  ///< The dtype.
 };
 
 DLBRIDGE_END_NAMESPACE

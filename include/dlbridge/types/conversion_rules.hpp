@@ -47,8 +47,8 @@ constexpr bool converts_to(dtype from, dtype to) noexcept {
   return detail::is_floating(to);
 }
 
-/// The same by value, where a tensor with an element that would change is refused: every real dtype
-/// receives every other one, bool 0 and 1.
+/// Whether by_value parameters convert a dtype to another one, where a tensor with an element that
+/// would change is refused: every real dtype receives every other one, bool 0 and 1.
 constexpr bool converts_by_value(dtype from, dtype to) noexcept {
   return converts_to(from, to) || (is_real(from) && is_real(to));
 }

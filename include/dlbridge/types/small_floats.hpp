@@ -126,18 +126,19 @@ To converted_number(From number) noexcept;
 /// to float without a loss, so that arithmetic is that of float, and from other numbers by an
 /// explicit conversion, which rounds to the nearest number, to even. A number above the largest
 /// finite one becomes infinity, or NaN in a format without infinity.
-///
 /// @tparam Format The format of the bits.
 template <class Format>
 class small_float {
  public:
-  using storage = typename Format::storage;
+  using storage = typename Format::storage;  ///< The unsigned integer of the bits.
 
-  small_float() = default;  // not initialized, as a float
+  small_float() = default;  ///< Not initialized, as a float.
+  /// Rounds a number.
   template <class Number, class = std::enable_if_t<detail::is_exact_source<Number>>>
   explicit small_float(Number number) noexcept
       : bits_(static_cast<storage>(
             Format::encode(detail::to_odd_float(static_cast<detail::widened<Number>>(number))))) {}
+  /// Rounds a number of another format.
   template <class Other>
   explicit small_float(small_float<Other> number) noexcept
       : small_float(static_cast<float>(number)) {}
@@ -146,8 +147,8 @@ class small_float {
     return small_float(bits, as_bits());
   }
 
-  operator float() const noexcept { return Format::decode(bits_); }
-  constexpr storage bits() const noexcept { return bits_; }
+  operator float() const noexcept { return Format::decode(bits_); }  ///< The number, exactly.
+  constexpr storage bits() const noexcept { return bits_; }          ///< The bits of the number.
 
  private:
   struct as_bits {};
@@ -158,20 +159,29 @@ class small_float {
 
 // The names are those of dlpack.h, of NumPy and of ml_dtypes. The codes are integers, as an older
 // dlpack.h lacks the enumerators.
+/// A float of 16 bits, as IEEE 754 defines it.
 using float16 = small_float<detail::signed_format<kDLFloat, 5, 10, 15, detail::special::ieee>>;
-using bfloat16 = small_float<detail::bfloat16_format>;
+using bfloat16 = small_float<detail::bfloat16_format>;  ///< The upper half of a float.
+/// A float with 3 bits of exponent and 4 of mantissa, with infinities and NaNs.
 using float8_e3m4 = small_float<detail::signed_format<7, 3, 4, 3, detail::special::ieee>>;
+/// A float with 4 bits of exponent and 3 of mantissa, with infinities and NaNs.
 using float8_e4m3 = small_float<detail::signed_format<8, 4, 3, 7, detail::special::ieee>>;
+/// As float8_e4m3 with a bias of 11, without infinity and without -0.
 using float8_e4m3b11fnuz = small_float<detail::signed_format<9, 4, 3, 11, detail::special::fnuz>>;
+/// As float8_e4m3 without infinity.
 using float8_e4m3fn = small_float<detail::signed_format<10, 4, 3, 7, detail::special::fn>>;
+/// As float8_e4m3 with a bias of 8, without infinity and without -0.
 using float8_e4m3fnuz = small_float<detail::signed_format<11, 4, 3, 8, detail::special::fnuz>>;
+/// A float with 5 bits of exponent and 2 of mantissa, with infinities and NaNs.
 using float8_e5m2 = small_float<detail::signed_format<12, 5, 2, 15, detail::special::ieee>>;
+/// As float8_e5m2 with a bias of 16, without infinity and without -0.
 using float8_e5m2fnuz = small_float<detail::signed_format<13, 5, 2, 16, detail::special::fnuz>>;
-using float8_e8m0fnu = small_float<detail::float8_e8m0fnu_format>;
+using float8_e8m0fnu = small_float<detail::float8_e8m0fnu_format>;  ///< A power of two.
 
+/// The dtype of a small_float.
 template <class Format>
 struct dtype_traits<small_float<Format>> {
-  static constexpr dtype value{Format::code, Format::bits};
+  static constexpr dtype value{Format::code, Format::bits};  ///< The dtype.
 };
 
 // The types of the compiler, which are also std::float16_t and std::bfloat16_t. For ARM, GCC before
@@ -204,6 +214,7 @@ class numeric_limits<dlbridge::small_float<Format>> : public numeric_limits<floa
   }
 
  public:
+  /// @cond
   static constexpr bool is_signed = limits::lowest != 0;
   static constexpr bool is_iec559 = limits::is_ieee;
   static constexpr bool has_infinity = limits::has_infinity;
@@ -229,6 +240,7 @@ class numeric_limits<dlbridge::small_float<Format>> : public numeric_limits<floa
   static constexpr number infinity() noexcept { return of(limits::infinity); }
   static constexpr number quiet_NaN() noexcept { return of(limits::nan); }
   static constexpr number signaling_NaN() noexcept { return quiet_NaN(); }
+  /// @endcond
 };
 }  // namespace std
 

@@ -8,26 +8,43 @@ import contextlib
 import os
 import signal
 import sys
+import textwrap
 import threading
 from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any, Callable, NoReturn
 
-from . import conformance, core, demo, doctor, matrix, output
+from . import conformance, core, demo, doctor, explain, matrix, output
 from .inspection import command as inspect
+from .inspection import show
 
-# Each is a module with SUMMARY, add_arguments(parser) and run(options), which returns the status.
+# Each is a module with SUMMARY, EXAMPLES, add_arguments(parser) and run(options), which returns the
+# status.
 TOOLS: dict[str, Any] = {
     "conformance": conformance,
     "demo": demo,
     "doctor": doctor,
+    "explain": explain,
     "inspect": inspect,
     "matrix": matrix,
+    "show": show,
 }
+# In the help of the console script, and as the EXAMPLES of each tool: what follows the command.
+EXAMPLES = """\
+show 'numpy:arange(6.).reshape(2, 3)[::-1]'
+doctor --fast
+explain dtype_mismatch
+"""
 
 
 class _Parser(argparse.ArgumentParser):
-    """Prints errors in the form of the tools."""
+    """Prints errors in the form of the tools, and examples at the end of its help."""
+
+    examples = ""
+
+    def format_help(self) -> str:
+        lines = textwrap.indent(self.examples, f"  python -m {core.ROOT} ")
+        return f"{super().format_help()}\nexamples:\n{lines}"
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -37,10 +54,13 @@ class _Parser(argparse.ArgumentParser):
 def parser(description: str) -> argparse.ArgumentParser:
     """Returns the parser of the console script, to which options may be added."""
     main_parser = _Parser(prog=core.COMMAND, description=description)
+    main_parser.examples = EXAMPLES
     main_parser.add_argument("--version", action="version", version=core.version())
     commands = main_parser.add_subparsers(dest="tool", metavar="TOOL")
     for name, tool in TOOLS.items():
-        tool.add_arguments(commands.add_parser(name, help=tool.SUMMARY, description=tool.__doc__))
+        command = commands.add_parser(name, help=tool.SUMMARY, description=tool.__doc__)
+        command.examples = tool.EXAMPLES
+        tool.add_arguments(command)
     return main_parser
 
 

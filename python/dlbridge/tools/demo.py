@@ -25,6 +25,10 @@ with contextlib.suppress(ImportError):  # run() says what is missing
     import dlbridge
 
 SUMMARY = "pass tensors of every importable library to C++ and back, and show the results"
+EXAMPLES = """\
+demo --only numpy
+demo --only array --json
+"""
 VALUES = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
 SHOWN = tuple(name for name, library in LIBRARIES.items() if library.in_demo)
 

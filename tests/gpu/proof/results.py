@@ -96,10 +96,11 @@ def figures(results: Stored) -> str:
 INTRODUCTION = """\
 # Checks on a GPU
 
-`python3 noxfile.py gpu` runs these checks on a machine with a GPU of CUDA; with `-- --simulated` on
-a [simulated driver](../contributing/simulated_drivers.md), which cannot run all of them. `-- --write` writes
-this page. [Devices](../explanation/streams.md#verification) describes the checks. A *late kernel*
-writes memory some time after its launch, so that a reader without order finds the old bytes.
+Each row is a check of dlbridge on CUDA: what it shows, and its outcome on a GPU and on a
+[simulated driver](../contributing/simulated_drivers.md), which cannot run all of them. A *late
+kernel* writes memory some time after its launch, so a reader that does not wait finds the old
+bytes. `python3 noxfile.py gpu -- --write` runs the checks and writes this page.
+[How they work](../contributing/gpu_checks.md) is described elsewhere.
 """
 
 

@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 from test_hostile_targets import COMMAND, wait_for
 
-from dlbridge.tools import known, output
+from dlbridge.tools import output
 from dlbridge.tools.conformance.rules import RULES
-from dlbridge.tools.known.defect import helper
 
 HERE = Path(__file__).parent
 IN_TIME = 120  # seconds, on a busy machine
 PATHS = os.pathsep.join([*(path or os.getcwd() for path in sys.path), str(HERE)])
 MATRIX = ("matrix", "--only", "array", "--case", "vector")
 INSPECT = ("inspect", "array:array('f', [1])")
-DEFECT = ("doctor", "--defect", "torch-freed-twice")
+DEFECT = ("explain", "torch-freed-twice")
+SHOW = ("show", "array:array('f', [1])")
 FULL = Path("/dev/full")
 
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
@@ -45,7 +45,7 @@ def run(*arguments: str, **more: Any) -> tuple[int, str, str]:
 
 @pytest.mark.parametrize("columns", ["0", "5"])
 @pytest.mark.parametrize(
-    "arguments", [("doctor", "--fast"), DEFECT, INSPECT, MATRIX, ("demo", "--only", "array")]
+    "arguments", [("doctor", "--fast"), DEFECT, INSPECT, SHOW, MATRIX, ("demo", "--only", "array")]
 )
 def test_a_terminal_without_columns(arguments: tuple[str, ...], columns: str) -> None:
     status, out, err = run(*arguments, variables={"COLUMNS": columns})
@@ -112,8 +112,10 @@ COMMANDS: list[tuple[tuple[str, ...], int]] = [
     (("doctor", "--fast", "--json"), 0),
     (DEFECT, 0),
     (("demo", "--only", "array"), 0),
+    (("explain",), 0),
     (INSPECT, 0),
     ((*INSPECT, "--json"), 0),
+    (SHOW, 0),
     (("inspect", "builtins:object()"), 1),
     (MATRIX, 0),
     ((*MATRIX, "--verbose"), 0),
@@ -307,7 +309,11 @@ def test_a_number_of_jobs_is_positive(number: str) -> None:
         (("matrix", "--only=nosuch"), "dlbridge matrix: --only nosuch: "),
         (("inspect", "array"), "dlbridge inspect: expected MODULE:EXPR"),
         (("inspect", "--html=/", INSPECT[1]), "dlbridge inspect: --html: expected"),
-        (("doctor", "--defect=nosuch"), "dlbridge doctor: argument --defect: no defect"),
+        (
+            ("explain", "nosuch"),
+            "dlbridge explain: argument ID: nothing has the identifier 'nosuch'",
+        ),
+        (("show", "array"), "dlbridge show: expected MODULE:EXPR"),
         (("conformance",), "dlbridge conformance: a TARGET is required"),
     ],
 )
@@ -368,12 +374,12 @@ def test_a_library_has_a_module_and_a_row(text: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ((*DEFECT, "--fast"), "--defect imports no library: it cannot be combined with --fast"),
         (
             (*DEFECT, "--report", "--json"),
             "--report prints Markdown: it cannot be combined with --json",
         ),
-        (("doctor", "--report"), "--report requires --defect ID"),
+        (("explain", "--report"), "--report requires the ID of a known defect; got none"),
+        (("explain", "P-16", "--report"), "--report requires the ID of a known defect; got P-16"),
         (
             ("conformance", "--rules", "numpy"),
             "--rules examines nothing: it cannot be combined with target",
@@ -390,19 +396,6 @@ def test_a_library_has_a_module_and_a_row(text: str) -> None:
 )
 def test_options_without_an_effect_are_refused(arguments: tuple[str, ...], reason: str) -> None:
     assert run(*arguments) == (2, "", f"dlbridge {arguments[0]}: {reason}\n")
-
-
-def test_a_defect_as_json() -> None:
-    status, out, err = run(*DEFECT, "--json")
-    values = json.loads(out)
-    row = known.DEFECTS[DEFECT[-1]]
-    assert (status, err, values["schema"], values["id"]) == (0, "", 1, row.id)
-    keys = ("seen_in", "since", "fixed_in", "upstream")
-    assert [values[key] for key in keys] == [row.seen, row.since, row.fixed_in, row.upstream]
-    assert values["program"] == row.program
-    assert values["helper"] == helper() and "ctypes_tensors" in row.program
-    assert json.loads(run(*DEFECT[:2], "warp-destructor", "--json")[1])["helper"] == ""
-    assert [each["sentence"] for each in values["texts"]] == [text.sentence for text in row.texts]
 
 
 def test_the_rules_as_json() -> None:

@@ -17,8 +17,8 @@ from typing import Any, Callable
 import pytest
 
 import dlbridge
-from dlbridge.tools import children, doctor, known
-from dlbridge.tools.doctor import advice, dlpack_support, environment, sections
+from dlbridge.tools import children, doctor, known, sections
+from dlbridge.tools.doctor import advice, dlpack_support, environment
 from dlbridge.tools.libraries import LIBRARIES, Library
 
 Report = dict[str, Any]
@@ -123,44 +123,6 @@ def test_no_line_is_wider_than_100_columns(monkeypatch: pytest.MonkeyPatch, caps
     )
 
 
-def test_one_defect_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    assert doctor.run(options_of(fast=False, defect=known.DEFECTS["torch-read-only"])) == 0
-    output = capsys.readouterr().out
-    assert "\n    import numpy, torch\n    x = numpy.zeros(3)\n" in output
-    assert "shows     The program prints `it now holds 9.0`." in output
-
-
-def words_of(name: str, capsys: pytest.CaptureFixture[str]) -> str:
-    assert doctor.run(options_of(fast=False, defect=known.DEFECTS[name])) == 0
-    return " ".join(capsys.readouterr().out.split())
-
-
-def test_the_kind_of_a_defect_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    words = words_of("torch-freed-twice", capsys)
-    assert "kind Hardening expected The input breaks a standard, so this is a request" in words
-    assert "expected A standard demands something else: text" in words_of("mlx-any-version", capsys)
-
-
-def test_a_defect_names_the_module_that_its_program_imports(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    assert "imports ctypes_tensors.py: the key helper of --json" in words_of(
-        "torch-freed-twice", capsys
-    )
-    assert "ctypes_tensors" not in words_of("warp-destructor", capsys)
-    text = run("--defect", "torch-freed-twice", "--json")
-    (tmp_path / "ctypes_tensors.py").write_text(json.loads(text)["helper"])
-    command = [sys.executable, "-S", "-c", "import ctypes_tensors; print(ctypes_tensors.freed)"]
-    assert subprocess.check_output(command, cwd=tmp_path, text=True) == "[]\n"
-
-
-def test_a_defect_that_is_misspelt_is_refused() -> None:
-    command = [sys.executable, "-m", "dlbridge", "doctor", "--defect", "torch-readonly"]
-    process = subprocess.run(command, capture_output=True, text=True)
-    assert process.returncode == 2
-    assert "did you mean torch-read-only" in process.stderr
-
-
 @pytest.mark.parametrize(
     "version, listed",
     [
@@ -205,11 +167,6 @@ def test_the_defects_are_those_of_the_installed_version(
         row_of = found["torch-negative-strides"]
         assert (row_of["since"], row_of["fixed_in"]) == ("2.12.1", "2.14.0")
         assert row_of["upstream"] == "https://github.com/pytorch/pytorch/issues/188023"
-
-
-def test_one_defect_says_in_which_release_it_was_fixed(capsys: Any) -> None:
-    assert "seen in 2.12.1 to 2.13.0 fixed in 2.14.0" in words_of("torch-negative-strides", capsys)
-    assert "fixed in not known as of 2.13.0" in words_of("torch-copy-not-marked", capsys)
 
 
 def test_a_machine_without_libraries(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/generated/field.md and its details: what the generator makes of docs/field, and nothing else."""
+"""The survey in docs/generated: what the generator makes of docs/field, and nothing else."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_a_small_field() -> None:
     pages = page.pages(field)
     text = "\n".join(pages.values())
     assert "| **numpy** | ● | ⊘1 |" in text
-    assert "refused: BufferError: a \\| b &lt;c>" in pages[f"{FOLDER}/failures.md"]
+    assert "refused: BufferError: a \\| b &lt;c>" in pages["field/failures.md"]
     assert "**1 of 1** failing exchanges, of 1 pairs, work" in text
     assert "| numpy | torch | vector | `from_dlpack(x, copy=True)`, copied |" in text
     assert "- C-09: byte\\_offset is not ignored. *Seen:* ignored *dlpack.h 0.7" in text
@@ -219,7 +219,7 @@ def test_permitted_behaviour_is_no_fault() -> None:
     lost = exchange("torch", "writable", case="read-only", whose="consumer", said=text)
     field = small(exchanges=[lost], runs=runs)
     assert faults.of(field) == []
-    listed = sections(page.pages(field)[f"{FOLDER}/failures.md"])["Lost without an error"]
+    listed = sections(page.pages(field)["field/failures.md"])["Lost without an error"]
     assert "| PyTorch | consumer | writable: PyTorch has no read-only tensors" in listed
     assert "torch-read-only" in listed and "violates no rule" in listed
 

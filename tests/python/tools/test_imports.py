@@ -13,7 +13,16 @@ from dlbridge import tools
 TOOLS = Path(tools.__file__).parent
 
 # The modules and folders of a tool, from the bottom: each imports only itself and those before it.
-INSPECTION = ("reading", "consumers", "cases", "conclusions", "rendering", "inspection", "command")
+INSPECTION = (
+    "reading",
+    "consumers",
+    "cases",
+    "conclusions",
+    "rendering",
+    "inspection",
+    "command",
+    "show",
+)
 CONFORMANCE = (
     *("rules", "outcomes", "results", "waivers", "journal", "attribution", "target", "registry"),
     *("helpers", "judgement", "probes", "triage", "child", "lane", "engine", "report", "rendering"),

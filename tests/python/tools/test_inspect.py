@@ -7,6 +7,7 @@ import array
 import ctypes
 import gc
 import json
+import re
 import struct
 import subprocess
 import sys
@@ -723,10 +724,12 @@ def test_orders(shape: Any, strides: Any, order: str, shares: bool) -> None:
 
 
 def memory_lines(producer: Any) -> list[str]:
+    """The grid of the picture, without the arrows, which test_show.py tests."""
     lines = dlbridge.inspect(producer).text(80).splitlines()
     begin = lines.index("Memory") + 1
     rows = lines[begin : next(i for i, s in enumerate(lines) if s.startswith("  Left:"))]
-    return [" ".join(line.split()) for line in rows]
+    words = (" ".join(line.split()) for line in rows if not line.lstrip().startswith("dim "))
+    return [re.sub("(?: ?[|v^])+$", "", line) for line in words]
 
 
 @pytest.mark.parametrize(
@@ -839,7 +842,7 @@ def test_a_failed_inspection_is_not_taken_for_a_failed_expression(
 
     monkeypatch.setattr(command, "inspect", fail)
     answer = children.Answer("returned", command.examine("array:array('d')", None))
-    assert command._failed(answer) == "the inspection failed: RuntimeError: not this one"
+    assert command.why_failed(answer) == "the inspection failed: RuntimeError: not this one"
     with pytest.raises(NameError):
         command.examine("array:no_such_name", None)
     process = run("odd_producers:Interrupts()", where=Path(__file__).parent)

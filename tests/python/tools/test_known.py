@@ -281,12 +281,12 @@ def test_every_other_defect_has_a_report(defect: known.Defect) -> None:
     assert all(each.sentence in text and link(each) in text for each in defect.texts)
 
 
-def test_the_doctor_prints_the_report() -> None:
-    command = [sys.executable, "-m", "dlbridge", "doctor", "--report"]
+def test_explain_prints_the_report() -> None:
+    command = [sys.executable, "-m", "dlbridge", "explain", "--report"]
     for more, message in (
-        ([], "--report requires --defect ID"),
-        (["--defect", "torch-read-only"], "no sentence of a standard forbids it"),
-        (["--defect", "warp-byte-offset"], "https://github.com/NVIDIA/warp/pull/1573"),
+        ([], "--report requires the ID of a known defect"),
+        (["torch-read-only"], "no sentence of a standard forbids it"),
+        (["warp-byte-offset"], "https://github.com/NVIDIA/warp/pull/1573"),
     ):
         process = subprocess.run([*command, *more], capture_output=True, text=True)
         assert (process.returncode, process.stdout) == (2, "")
@@ -294,9 +294,9 @@ def test_the_doctor_prints_the_report() -> None:
 
 
 @pytest.mark.skipif(not known.installed("numpy"), reason="NumPy shows the defect")
-def test_the_doctor_runs_the_program_before_it_prints_the_report() -> None:
-    command = [sys.executable, "-m", "dlbridge", "doctor", "--report"]
-    arguments = [*command, "--defect", "numpy-no-memory"]
+def test_explain_runs_the_program_before_it_prints_the_report() -> None:
+    command = [sys.executable, "-m", "dlbridge", "explain", "--report"]
+    arguments = [*command, "numpy-no-memory"]
     process = subprocess.run(arguments, capture_output=True, text=True)
     assert (process.returncode, process.stderr) == (0, "")
     assert process.stdout.strip() == report(known.DEFECTS["numpy-no-memory"]).strip()

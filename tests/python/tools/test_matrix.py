@@ -485,7 +485,7 @@ def test_a_refusal_alone_is_no_fault() -> None:
 def test_a_known_defect_names_the_command_that_explains_it() -> None:
     text = "Storage size calculation overflowed"
     (cause,) = causes_of(failure("numpy", "torch", "backwards", "crashed", text))
-    command = "known: dlbridge doctor --defect torch-negative-strides"
+    command = "known: dlbridge explain torch-negative-strides"
     assert terminal._cause(cause).endswith(f"[1 exchange: backwards; {command}]")
 
 

@@ -31,6 +31,7 @@ class argument;
 /// As argument.
 class any_argument {
  public:
+  /// A result of a library, for casters and def.
   /// @param tensor the tensor
   /// @param from the library that the tensor came from
   /// @param object the tensor's Python object, if one exists already
@@ -38,13 +39,16 @@ class any_argument {
                python::ref object = python::ref()) noexcept
       : tensor_(std::move(tensor)), origin_(std::move(from)), object_(std::move(object)) {}
 
+  /// The view of the tensor, valid as long as this object owns it.
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.view(); }
-  tensor_view view() const&& = delete;  // dangles: keep it in a variable
+  tensor_view view() const&& = delete;  ///< dangles: keep it in a variable
+  /// As view().
   /// @throws error null_data, when this object was released or moved from; as() and visit() too
   operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND { return tensor_; }
-  operator tensor_view() const&& = delete;  // dangles: keep it in a variable
+  operator tensor_view() const&& = delete;  ///< dangles: keep it in a variable
+  /// The dtype of the elements.
   dlbridge::dtype dtype() const noexcept { return tensor_.view().dtype(); }
-  dlbridge::device device() const noexcept { return tensor_.view().device(); }
+  dlbridge::device device() const noexcept { return tensor_.view().device(); }  ///< The device.
 
   /// A typed view of the tensor, valid as long as this object owns the tensor.
   /// @throws error as check_view, with every broken rule in one message.
@@ -53,14 +57,13 @@ class any_argument {
     return tensor_span<T, Shape, Constraints...>(tensor_view(tensor_));
   }
   template <class T, class Shape = dynamic_rank, class... Constraints>
-  tensor_span<T, Shape, Constraints...> as() const&& = delete;  // dangles: keep it in a variable
+  tensor_span<T, Shape, Constraints...> as() const&& = delete;  ///< dangles: keep it in a variable
 
-  /// @return the stream that the origin's library currently uses on the tensor's device.
-  /// @par Thread and GIL
-  /// The caller holds the GIL.
+  /// The stream that the origin's library currently uses on the tensor's device.
+  /// @pre The caller holds the GIL.
   /// @throws python_error after an exception such as KeyboardInterrupt
   stream_ref stream() const { return origin_.stream(device()); }
-  python::origin const& origin() const noexcept { return origin_; }
+  python::origin const& origin() const noexcept { return origin_; }  ///< The library.
 
   /// Allocates a row-major tensor of the same library on the same device. Its elements are
   /// uninitialized.
@@ -71,12 +74,12 @@ class any_argument {
   /// ValueError, when no tensor has the extents
   /// @throws error null_data, when this object was moved from
   any_argument empty_like(dlbridge::dtype type, dims const& extents) const;
-  /// The same, with the extents of this tensor.
+  /// Allocates a tensor of a dtype with the extents of this tensor, in the same way.
   any_argument empty_like(dlbridge::dtype type) const;
-  /// The same, with the dtype and the extents of this tensor.
+  /// Allocates a tensor with the dtype and the extents of this tensor, in the same way.
   any_argument empty_like() const;
 
-  /// Allocates a row-major tensor of a library. Acquires the GIL.
+  /// Allocates a row-major tensor of a library on a device. Acquires the GIL. The origin is `from`.
   /// @throws python_error as empty_like
   static any_argument allocate(python::origin const& from, dlbridge::dtype type,
                                dims const& extents, dlbridge::device where);
@@ -105,7 +108,7 @@ template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(any_argument& tensor, Visitor&& visitor) {
   return detail::visit_types<void>(tensor_view(tensor), visitor, List{});
 }
-/// The same for reading.
+/// Calls a function with a typed view for reading, as visit of a const any_tensor.
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(any_argument const& tensor, Visitor&& visitor) {
   return detail::visit_types<void const>(tensor_view(tensor), visitor, List{});

@@ -38,14 +38,14 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 template <class T, class Shape = dynamic_rank, class... Constraints>
 class argument {
  public:
-  using owner_type = tensor<T, Shape, Constraints...>;
-  using span_type = typename owner_type::span_type;
-  using element_type = T;
+  using owner_type = tensor<T, Shape, Constraints...>;  ///< The owner of the tensor.
+  using span_type = typename owner_type::span_type;     ///< Its view.
+  using element_type = T;  ///< The element type, const for a parameter that is only read.
   /// The type of a tensor that empty_like allocates.
   template <class U, class S>
   using like = typename detail::like<U, S, detail::device_filter_type<Constraints...>()>::type;
 
-  /// @return what the parameter requires of a tensor
+  /// What the parameter requires of a tensor.
   static constexpr requirement required() noexcept { return span_type::required(); }
 
   /// For code that creates arguments: casters, def, empty_like.
@@ -60,7 +60,7 @@ class argument {
       : tensor_(std::move(other.tensor_)),
         origin_(std::move(other.origin_)),
         object_(std::move(other.object_)) {}
-  /// The same, for an argument that is spelled with another shape or other constraints.
+  /// Takes and checks an argument that is spelled with another shape or other constraints.
   template <class U, class S, class... Others,
             class = std::enable_if_t<std::is_convertible_v<U*, T*>>>
   argument(argument<U, S, Others...>&& other) : argument(any_argument(std::move(other))) {}
@@ -69,43 +69,46 @@ class argument {
     return any_argument(std::move(tensor_).release(), std::move(origin_), std::move(object_));
   }
 
-  T* data() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.data(); }
-  T* data() const&& = delete;  // dangles: keep it in a variable
-  int rank() const noexcept { return tensor_.rank(); }
-  std::int64_t extent(int i) const noexcept { return tensor_.extent(i); }
-  /// @return the stride of dimension i, in elements
+  T* data() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.data(); }  ///< As tensor::data.
+  T* data() const&& = delete;                           ///< dangles: keep it in a variable
+  int rank() const noexcept { return tensor_.rank(); }  ///< The number of dimensions.
+  std::int64_t extent(int i) const noexcept { return tensor_.extent(i); }  ///< The i-th extent.
+  /// The stride of dimension i, in elements.
   std::int64_t stride(int i) const noexcept { return tensor_.stride(i); }
-  /// @return the number of elements
+  /// The number of elements.
   std::int64_t count() const noexcept { return tensor_.count(); }
-  dlbridge::device device() const noexcept { return tensor_.device(); }
+  dlbridge::device device() const noexcept { return tensor_.device(); }  ///< The device.
+  /// The span of the tensor, valid as long as this object owns it; so is view().
   span_type const& span() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.span(); }
+  /// Its view.
   tensor_view view() const& noexcept DLBRIDGE_LIFETIMEBOUND { return tensor_.view(); }
-  /// @throws error null_data, when this object was released or moved from
+  /// As view(). @throws error null_data, when this object was released or moved from
   operator tensor_view() const& DLBRIDGE_LIFETIMEBOUND { return tensor_; }
-  span_type const& span() const&& = delete;  // dangles: keep it in a variable
-  tensor_view view() const&& = delete;       // dangles: keep it in a variable
-  operator tensor_view() const&& = delete;   // dangles: keep it in a variable
+  span_type const& span() const&& = delete;  ///< dangles: keep it in a variable
+  tensor_view view() const&& = delete;       ///< dangles: keep it in a variable
+  operator tensor_view() const&& = delete;   ///< dangles: keep it in a variable
+  /// The element at the indices, one for each dimension, as tensor_span::operator().
   template <class... Index>
   T& operator()(Index... index) const noexcept DLBRIDGE_LIFETIMEBOUND {
     return tensor_(index...);
   }
+  /// x[i] is x(i), of rank 1.
   template <class Index>
   T& operator[](Index index) const noexcept DLBRIDGE_LIFETIMEBOUND {
     return tensor_[index];
   }
-  /// @throws std::out_of_range as tensor_span::at
+  /// The element at the indices, which are checked. @throws std::out_of_range as tensor_span::at
   template <class... Index>
   T& at(Index... index) const DLBRIDGE_LIFETIMEBOUND {
     return tensor_.at(index...);
   }
 
-  /// @return the stream that the origin's library currently uses on the tensor's device. Enqueue
+  /// The stream that the origin's library currently uses on the tensor's device. Enqueue
   /// work on the tensor there.
-  /// @par Thread and GIL
-  /// The caller holds the GIL.
+  /// @pre The caller holds the GIL.
   /// @throws python_error after an exception such as KeyboardInterrupt
   stream_ref stream() const { return origin_.stream(device()); }
-  python::origin const& origin() const noexcept { return origin_; }
+  python::origin const& origin() const noexcept { return origin_; }  ///< The library.
 
   /// Allocates a row-major tensor of the same library on the same device, such as
   /// in.empty_like<float>({rows, columns}). Its elements are uninitialized.
@@ -121,18 +124,18 @@ class argument {
       detail::any_integer const (&extents)[Rank]) const {
     return allocate<U, detail::dynamic_shape_of<Rank>>(dims::from(extents, Rank));
   }
-  /// The same, with a shape that states more, as in.empty_like<float, shape<n, 3>>({rows, 3}).
+  /// Allocates one with a shape that states more: in.empty_like<float, shape<n, 3>>({rows, 3}).
   template <class U, class S, std::size_t Rank>
   like<U, S> empty_like(detail::any_integer const (&extents)[Rank]) const {
     return allocate<U, S>(dims::from(extents, Rank));
   }
-  /// The same, with the extents of this tensor.
+  /// Allocates a tensor with the extents of this tensor, in the same way.
   template <class U = std::remove_const_t<T>>
   like<U, Shape> empty_like() const {
     auto const rank = static_cast<std::size_t>(this->rank());
     return allocate<U, Shape>(dims::from(view().shape(), rank));
   }
-  /// The same, with extents whose number is known at run time, such as
+  /// Allocates a tensor with extents whose number is known at run time, such as
   /// in.empty_like<float, shape<dynamic_extent, 3>>(extents).
   /// @tparam S the shape of the new tensor, which its extents must meet
   /// @param extents dims, or a container of integers, such as a vector or a span
@@ -147,13 +150,13 @@ class argument {
   like<U, dynamic_rank> empty_like(Integer... extents) const {
     return detail::refuse_bare_extents<U>(), empty_like<U>({extents...});
   }
-  /// The same, with a dtype that is known at run time.
+  /// Allocates a tensor with a dtype that is known at run time, in the same way.
   /// @param type the dtype of the elements
   /// @param extents the extents
   any_argument empty_like(dtype type, dims const& extents) const {
     return any_argument::allocate(origin_, type, extents, device());
   }
-  /// The same, with the extents of this tensor.
+  /// Allocates a tensor of a dtype with the extents of this tensor, in the same way.
   template <class Dtype,  // a list in braces is a list of extents
             std::enable_if_t<std::is_convertible_v<Dtype const&, dtype>, int> = 0>
   any_argument empty_like(Dtype const& type) const {
@@ -172,8 +175,7 @@ class argument {
   /// @return the object, or an empty ref with a Python exception set
   /// @par Ownership
   /// The object owns the memory afterwards; on failure the tensor is freed.
-  /// @par Thread and GIL
-  /// The caller holds the GIL.
+  /// @pre The caller holds the GIL.
   [[nodiscard]] python::ref give(result_choice as = {}) && noexcept {
     return origin_.give_back(std::move(tensor_).release(), object_.release(), as);
   }

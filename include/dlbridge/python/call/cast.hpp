@@ -18,8 +18,7 @@ namespace python {
 /// @throws python_error that owns a TypeError when the tensor does not fit, with the same text as
 /// the refusal of an argument; or the producer's exception when that is no refusal, such as
 /// KeyboardInterrupt
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 template <class P>
 P cast(PyObject* object, char const* name = nullptr, char const* function = nullptr,
        bool convert = true);

@@ -23,7 +23,7 @@ namespace python {
 template <class P>
 class container_argument {
  public:
-  container_argument() noexcept {}  // user-provided: value-initialization does not zero the members
+  container_argument() noexcept {}  ///< Not loaded.
 
   /// Converts the elements of an object.
   /// @param object the object
@@ -40,11 +40,12 @@ class container_argument {
   bool claim(bool& runs_python) noexcept { return element_.claim(runs_python, why_); }
   /// Reads the tensors once more, as tensor_argument::confirm.
   bool confirm() noexcept { return element_.confirm(why_); }
+  /// The container, as the function takes it.
   /// @pre load returned a result other than refused; extract has not been called before
   P extract() { return element_.extract(); }
 
-  element_refusal& refusal() noexcept { return why_; }
-  /// @return the first object in the container that is a tensor, borrowed, or null
+  element_refusal& refusal() noexcept { return why_; }  ///< Why load refused it.
+  /// The first object in the container that is a tensor, borrowed, or null.
   PyObject* first_tensor() noexcept { return element_.first_tensor(); }
 
  private:

@@ -20,8 +20,7 @@ bool set_item(PyObject* sequence, Py_ssize_t i, ref item) noexcept;
 /// @param object the object whose memory each member_view refers to, or null
 /// @return the object, or an empty ref with a Python exception set
 /// @throws error if the memory of a view is described wrongly
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 template <class Container>
 ref give_container(Container&& result, PyObject* first_argument, result_choice as,
                    PyObject* object = nullptr);

@@ -13,10 +13,10 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-/// Makes a class that Python's C API defines a DLPack producer: adds __dlpack__, __dlpack_device__,
-/// the exchange table and, unless the class or a base has them, __array__ and __iter__, by which
-/// np.asarray and pandas read an object. Of pybind11's and nanobind's classes, dlbridge::def_dlpack
-/// does so.
+/// Makes a class that Python's C API defines a DLPack producer: adds `__dlpack__`,
+/// `__dlpack_device__`, the exchange table and, unless the class or a base has them, `__array__`
+/// and `__iter__`, by which np.asarray and pandas read an object. Of pybind11's and nanobind's
+/// classes, dlbridge::def_dlpack does so.
 /// @tparam Get a function T& (PyObject* self), which returns the array of an object of the class.
 ///   T has array_traits. It may throw; of a python_error, the Python exception is raised.
 /// @tparam Make a function PyObject* (T value), which returns a new object with an array that

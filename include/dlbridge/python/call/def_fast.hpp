@@ -41,7 +41,7 @@ template <auto Function, class Translator = detail::plain_translator, class Resu
 void def_fast(PyObject* module, char const* name,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",
               Results results = {});
-/// The same, for a lambda that captures nothing.
+/// Adds a lambda that captures nothing, in the same way.
 template <class Lambda, class Translator = detail::plain_translator, class Results = result_choice>
 void def_fast(PyObject* module, char const* name, Lambda lambda,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",

@@ -21,13 +21,14 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 /// The memory must not move or be freed while the Python object exists.
 class member_view {
  public:
+  /// Views a tensor, or memory that is described.
   explicit member_view(tensor_view const& view) : memory_(describe_view(view)) {}
-  explicit member_view(description memory) : memory_(std::move(memory)) {}
+  explicit member_view(description memory) : memory_(std::move(memory)) {}  ///< From a description.
   /// A span of const elements makes a read-only tensor.
   template <class T, class Shape, class... Constraints>
   explicit member_view(tensor_span<T, Shape, Constraints...> const& span)
       : member_view(span.view()) {}
-  description const& memory() const noexcept { return memory_; }
+  description const& memory() const noexcept { return memory_; }  ///< What it describes.
 
  private:
   description memory_;
@@ -41,8 +42,7 @@ namespace python {
 /// @param as as of give_result
 /// @return the object, or an empty ref with a Python exception set
 /// @throws error if the memory is described wrongly
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 ref give_view(member_view const& view, PyObject* object, PyObject* first_argument,
               result_choice as);
 }  // namespace python

@@ -52,6 +52,7 @@ class or_other : public P {
   static_assert((python::detail::other_kind<P, Kinds>::require_elements() && ...));
 
  public:
+  /// Takes the tensor of a P.
   or_other(P parameter) noexcept(std::is_nothrow_move_constructible_v<P>)
       : P(std::move(parameter)) {}
 };
@@ -65,7 +66,7 @@ class or_other : public P {
 template <class P>
 class row_major_of : public P {
  public:
-  row_major_of(P parameter) noexcept : P(std::move(parameter)) {}
+  row_major_of(P parameter) noexcept : P(std::move(parameter)) {}  ///< Takes the tensor of a P.
 };
 DLBRIDGE_END_NAMESPACE
 

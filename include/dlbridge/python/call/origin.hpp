@@ -24,6 +24,7 @@ namespace python {
 /// destroy an origin.
 class origin {
  public:
+  /// The library of an object.
   /// @param object the object of the argument
   /// @param is_argument whether this is the origin of the tensor that the object lends; a copy of
   ///   an origin is that of another tensor
@@ -31,18 +32,20 @@ class origin {
       : object_(object), is_argument_(is_argument) {
     Py_INCREF(object);
   }
+  /// Moves the reference.
   origin(origin&& other) noexcept
       : object_(std::exchange(other.object_, nullptr)), is_argument_(other.is_argument_) {}
+  /// The library of another tensor of the same object.
   origin(origin const& other) noexcept : object_(other.object_) { Py_XINCREF(object_); }
-  origin& operator=(origin other) noexcept;
+  origin& operator=(origin other) noexcept;  ///< Drops the former one.
   ~origin() { release_object(object_); }
 
-  PyObject* object() const noexcept { return object_; }
+  PyObject* object() const noexcept { return object_; }  ///< The object, borrowed.
 
   /// Converts a tensor to an object of the same library. Uses, in this order, the exchange table of
   /// the object's type, NumPy's C API, the library's from_dlpack, and the from_dlpack of the
-  /// object's __array_namespace__. Without any of them, and where this origin was moved from, the
-  /// object is of the library that init states, else of NumPy without __dlpack__, else a Tensor.
+  /// object's `__array_namespace__`. Without any of them, and where this origin was moved from, the
+  /// object is of the library that init states, else of NumPy without `__dlpack__`, else a Tensor.
   /// @param m the tensor
   /// @param narrows whether the result may be rounded, as `narrow` states
   /// @return the object, or an empty ref with a Python exception set
@@ -56,6 +59,7 @@ class origin {
   /// @param m the tensor
   /// @param object the library's array that owns the memory, if the allocator returned one
   /// @param as as of give_result
+  /// @return as give
   ref give_back(managed_tensor m, ref object, result_choice as) const noexcept;
 
   /// Allocates a row-major tensor by the library's allocator, or host memory of this library where
@@ -67,7 +71,7 @@ class origin {
   /// @return the tensor, or an empty one with a Python exception set
   managed_tensor allocate(dtype type, dims const& shape, device where, ref& object) const noexcept;
 
-  /// @return the stream that the library currently uses on a device, as work_stream_of finds it;
+  /// The stream that the library currently uses on a device, as work_stream_of finds it;
   /// the device's default stream where the library reports none
   /// @throws python_error after an exception such as KeyboardInterrupt
   stream_ref stream(device where) const;

@@ -36,9 +36,9 @@ namespace python {
 /// - append_other_types(text): appends the types of these objects to an annotation
 template <class P>
 struct parameter {
-  static constexpr bool is_tensor = false;
-  static constexpr bool optional = false;
-  static constexpr bool borrows = false;
+  static constexpr bool is_tensor = false;  ///< true for a tensor type
+  static constexpr bool optional = false;   ///< true if None is accepted
+  static constexpr bool borrows = false;    ///< true if valid for the call alone
 };
 
 namespace detail {
@@ -79,6 +79,7 @@ struct untyped_parameter : owning_parameter {
 };
 }  // namespace detail
 
+/// @cond
 template <class T, class Shape, class... Constraints>
 struct parameter<tensor_span<T, Shape, Constraints...>>
     : detail::typed_parameter<tensor_span<T, Shape, Constraints...>, T, Shape, Constraints...> {
@@ -139,7 +140,9 @@ template <class P>
 struct parameter<std::optional<P>> : parameter<P> {
   static constexpr bool optional = true;
 };
+/// @endcond
 
+/// Whether P is a tensor type that a function may take.
 template <class P>
 constexpr bool is_tensor_parameter = parameter<P>::is_tensor;
 }  // namespace python

@@ -54,11 +54,11 @@ constexpr bool is_result = detail::result_kind<T>::is_tensor;
 /// @return the object, or an empty ref with a Python exception set
 /// @par Ownership
 /// The function takes ownership of the tensor, and frees it on failure.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 template <class Result>
 ref give_result(Result&& result, PyObject* first_argument = nullptr,
                 result_choice as = {}) noexcept;
+/// Converts a result that may be empty, which gives None, in the same way.
 template <class Result>
 ref give_result(std::optional<Result>&& result, PyObject* first_argument = nullptr,
                 result_choice as = {}) noexcept;
@@ -71,8 +71,7 @@ ref give_result(std::optional<Result>&& result, PyObject* first_argument = nullp
 /// @throws python_error with the exception of the library, such as ImportError
 /// @par Ownership
 /// Takes the tensor, and frees it on failure.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 template <class Tensor>
 ref to_python(Tensor&& tensor, result_choice as = {});
 }  // namespace python

@@ -12,6 +12,7 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 
+/// The libraries that `returns` can name.
 enum class library_id : std::uint8_t {
   dlbridge,  // its Tensor
   numpy,
@@ -30,25 +31,26 @@ class library;
 /// The type of library::numpy and so on, by which a stub states the class of a result.
 template <library_id Id>
 struct library_name {
-  constexpr operator library() const noexcept;
+  constexpr operator library() const noexcept;  ///< The library.
 };
 
 /// A library that `returns` can name.
 class library {
  public:
-  static constexpr library_name<library_id::dlbridge> dlbridge{};
-  static constexpr library_name<library_id::numpy> numpy{};
-  static constexpr library_name<library_id::torch> torch{};
-  static constexpr library_name<library_id::jax> jax{};
-  static constexpr library_name<library_id::tensorflow> tensorflow{};
-  static constexpr library_name<library_id::cupy> cupy{};
-  static constexpr library_name<library_id::tvm_ffi> tvm_ffi{};
-  static constexpr library_name<library_id::dpnp> dpnp{};
-  static constexpr library_name<library_id::dpctl> dpctl{};
-  static constexpr library_name<library_id::paddle> paddle{};
-  static constexpr library_name<library_id::mlx> mlx{};
+  static constexpr library_name<library_id::dlbridge> dlbridge{};      ///< Its Tensor.
+  static constexpr library_name<library_id::numpy> numpy{};            ///< numpy.ndarray
+  static constexpr library_name<library_id::torch> torch{};            ///< torch.Tensor
+  static constexpr library_name<library_id::jax> jax{};                ///< jax.Array
+  static constexpr library_name<library_id::tensorflow> tensorflow{};  ///< tensorflow.Tensor
+  static constexpr library_name<library_id::cupy> cupy{};              ///< cupy.ndarray
+  static constexpr library_name<library_id::tvm_ffi> tvm_ffi{};        ///< tvm_ffi.Tensor
+  static constexpr library_name<library_id::dpnp> dpnp{};              ///< dpnp.ndarray
+  static constexpr library_name<library_id::dpctl> dpctl{};            ///< dpctl.tensor.usm_ndarray
+  static constexpr library_name<library_id::paddle> paddle{};          ///< paddle.Tensor
+  static constexpr library_name<library_id::mlx> mlx{};                ///< mlx.core.array
 
-  constexpr explicit library(library_id id) noexcept : id_(id) {}
+  constexpr explicit library(library_id id) noexcept : id_(id) {}  ///< Of an ID.
+  /// Whether both are the same library.
   friend constexpr bool operator==(library a, library b) noexcept { return a.id_ == b.id_; }
 
  private:
@@ -61,16 +63,18 @@ constexpr library_name<Id>::operator library() const noexcept {
 
 /// What becomes of the tensors that a function returns: see `returns` and `narrow`.
 struct result_choice {
-  constexpr result_choice() noexcept = default;
+  constexpr result_choice() noexcept = default;  ///< No library, and no rounding.
+  /// States the two members.
   constexpr result_choice(std::optional<library> in, bool may_narrow) noexcept
       : which(in), narrows(may_narrow) {}
+  /// States a library, such as library::numpy.
   template <class Name, class = std::enable_if_t<std::is_convertible_v<Name, library>>>
   constexpr result_choice(Name in) noexcept : which(library(in)) {}
 
   std::optional<library> which{};  ///< the library
   bool narrows = false;            ///< whether the results may be rounded, as `narrow` states
 
-  void add(result_choice const& more) noexcept;
+  void add(result_choice const& more) noexcept;  ///< Adds what another choice states.
 };
 
 /// An extra argument of def and def_fast: returns{library::numpy}. The bound function then returns
@@ -80,14 +84,17 @@ struct result_choice {
 /// @tparam Id the library, for the stub; none if it is known at run time only
 template <library_id... Id>
 struct returns : result_choice {
+  /// States a library, and whether results may be rounded as `narrow` states.
   constexpr returns(library in, bool may_narrow = false) noexcept : result_choice(in, may_narrow) {}
 };
+/// @cond
 template <library_id Id>
 returns(library_name<Id>) -> returns<Id>;
 template <library_id Id>
 returns(library_name<Id>, bool) -> returns<Id>;
 returns(library) -> returns<>;
 returns(library, bool) -> returns<>;
+/// @endcond
 
 /// An extra argument of def and def_fast, and an argument of init. JAX without jax_enable_x64 and
 /// MLX store float64 as float32, and complex128 as complex64. Results may then come back so,

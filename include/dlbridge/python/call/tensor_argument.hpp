@@ -22,7 +22,7 @@ enum class load_result : unsigned {
 };
 
 /// One tensor argument of one call. It imports the tensor of an object, checks it against
-/// parameter<P>, and reports why the tensor does not meet the requirement.
+/// `parameter<P>`, and reports why the tensor does not meet the requirement.
 /// @par Lifetime
 /// The object, and the active call that shares the import, must outlive this tensor_argument.
 /// @par Thread and GIL
@@ -32,8 +32,8 @@ class tensor_argument : public tensor_argument_base {
   using traits = parameter<P>;
 
  public:
-  tensor_argument() noexcept {}  // user-provided, as that of the base
-  tensor_argument(tensor_argument&&) noexcept = default;
+  tensor_argument() noexcept {}                           ///< Not loaded.
+  tensor_argument(tensor_argument&&) noexcept = default;  ///< Moves the import.
   DLBRIDGE_INLINE ~tensor_argument() {}
 
   /// Imports and checks the tensor of an object.
@@ -70,17 +70,18 @@ class tensor_argument : public tensor_argument_base {
   /// @pre load succeeded; extract has not been called before
   P extract() noexcept;
 
-  /// @return whether the argument was loaded, and is a tensor
+  /// Whether the argument was loaded, and is a tensor.
   bool is_tensor() const noexcept { return object_ != nullptr && !is_none(); }
 
-  /// @pre load succeeded, and is_tensor()
+  /// The view of the tensor. @pre load succeeded, and is_tensor()
   tensor_view view() noexcept { return imported().view(); }
 
+  /// What the parameter requires.
   DLBRIDGE_LOCAL static constexpr requirement need = traits::required();
-  // Whether the function writes to the memory of the object: through a span, also one whose tensor
-  // the argument owns. Writes to a copy would be lost.
+  /// Whether the function writes to the memory of the object: through a span, also one whose tensor
+  /// the argument owns. Writes to a copy would be lost.
   static constexpr bool writes_to_object = traits::borrows && traits::required().writable;
-  // Chosen by the type, so that only converting parameters compile explain_conversion.
+  /// Composes a refusal. Chosen by the type: only converting parameters compile explain_conversion.
   static constexpr explanation explain = [] {
     if constexpr (traits::required().converts) {
       return &dlbridge::detail::explain_conversion;

@@ -26,8 +26,7 @@ DLBRIDGE_COLD ref import_function(char const* module, char const* function) noex
 
 /// The attribute of a type or of its bases as it is stored, without a call of Python code.
 /// @return the attribute; empty, without an exception, when there is none.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 ref type_attribute(PyTypeObject* type, PyObject* name) noexcept;
 
 /// The value of a key in a dict.
@@ -40,14 +39,12 @@ ref dict_item(PyObject* dict, PyObject* key) noexcept;
 /// A class and those from which it is derived, in the order in which attributes are looked up. The
 /// tuple stays as it is when Python code, or another thread, gives the class other bases.
 /// @return the tuple; empty for a class that is not complete.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 DLBRIDGE_LOCAL ref classes_of(PyTypeObject* type) noexcept;
 
 /// The class from which the objects of a class have their layout.
 /// @return the class; empty for object.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 DLBRIDGE_LOCAL ref base_of(PyTypeObject* type) noexcept;
 }  // namespace python
 DLBRIDGE_END_NAMESPACE

@@ -16,21 +16,20 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 /// The arguments of one `__dlpack__` call, resolved for the device of the tensor.
 struct export_request {
-  struct_kind kind = struct_kind::legacy;
-  copy_policy copy = copy_policy::if_needed;
-  device target = cpu;
-  stream_request order{};
-  bool host_reads = false;  // whether the host may read the memory, as no stream was named for it
-  read_only_policy read_only = read_only_policy::refuse;
-  PyObject* queue = nullptr;  // borrowed: the object for device_operations::order_queues
+  struct_kind kind = struct_kind::legacy;     ///< the struct that the consumer supports
+  copy_policy copy = copy_policy::if_needed;  ///< the value of `copy=`
+  device target = cpu;                        ///< the device of the result
+  stream_request order{};                     ///< the stream of the consumer
+  bool host_reads = false;  ///< whether the host may read the memory, as no stream was named for it
+  read_only_policy read_only = read_only_policy::refuse;  ///< of a legacy struct
+  PyObject* queue = nullptr;  ///< borrowed: the object for device_operations::order_queues
 };
 
 /// Reads the arguments of `__dlpack__(*, stream, max_version, dl_device, copy)` for a tensor on
-/// device own (spec 4.3).
+/// device own (spec 4.3), as a vectorcall function has them, to out.
 /// @return false, with TypeError set for a positional argument or an unknown keyword, ValueError
 ///   for a bad value, BufferError for a device to which the tensor cannot be copied.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 bool read_export_request(PyObject* const* args, Py_ssize_t count, PyObject* keywords, device own,
                          export_request& out) noexcept;
 
@@ -41,7 +40,9 @@ void order_export(export_request const& request, stream_ref const& ready);
 
 /// A managed tensor as requested: on the memory of view, or a copy.
 /// @param owner shares the tensor that view describes.
+/// @param view the tensor.
 /// @param ready the stream on which the elements are ready.
+/// @param request the request of the consumer.
 /// @throws error read_only, version_mismatch, out_of_memory; copy_forbidden; device_mismatch (the
 ///   CPU cannot read the memory, and no operation copies it); as order_after, host_wait and
 ///   device_operations::move.
@@ -60,18 +61,17 @@ managed_tensor export_tensor(shared_tensor const& owner, tensor_view const& view
 template <class Build>
 managed_tensor build_for_consumer(Build&& function);
 
-/// The result of `__dlpack__`: a capsule with export_tensor's tensor.
+/// The result of `__dlpack__`: a capsule with the tensor of export_tensor.
+/// @param owner, view, ready, request as of export_tensor
 /// @param caller the function that a refusal names
 /// @return the capsule; empty, with a Python exception set, on failure.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 ref produce(shared_tensor const& owner, tensor_view const& view, stream_ref const& ready,
             export_request const& request, char const* caller = "__dlpack__") noexcept;
 
 /// The result of `__dlpack_device__`: the pair (device type, device id).
 /// @return the pair; empty, with a Python exception set, on failure.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 DLBRIDGE_LOCAL ref device_pair(device where) noexcept;
 
 namespace detail {

@@ -46,7 +46,7 @@ inline constexpr bool can_lend<Operations, std::void_t<decltype(&Operations::len
 template <class Operations>
 class type_exchange_table {
  public:
-  DLBRIDGE_LOCAL static DLPackExchangeAPI const* table() noexcept;
+  DLBRIDGE_LOCAL static DLPackExchangeAPI const* table() noexcept;  ///< The table, made once.
 
  private:
   static DLPackExchangeAPI make_table() noexcept;
@@ -62,8 +62,7 @@ class type_exchange_table {
 
 /// Sets the table as the attribute `__dlpack_c_exchange_api__` of a type.
 /// @return false, with an exception set, on failure.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 template <class Operations>
 bool add_exchange_table(PyTypeObject* type) noexcept {
   return detail::add_exchange_table(type, type_exchange_table<Operations>::table());

@@ -10,7 +10,7 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 /// Whether the class of an object has `__array_interface__` or `__array__`. Runs no Python code.
 bool has_array_method(PyObject* object) noexcept;
-/// Whether it has `__arrow_c_array__` or `__arrow_c_stream__`. Runs no Python code.
+/// Whether the class has `__arrow_c_array__` or `__arrow_c_stream__`. Runs no Python code.
 bool has_arrow(PyObject* object) noexcept;
 
 /// A read-only tensor of the array that an object describes by `__array_interface__`, or else of

@@ -42,20 +42,18 @@ DLBRIDGE_COLD managed_tensor refuse_interface(PyObject* value, char const* name,
 ///   of the item size, indirect buffers), or as managed_tensor::steal.
 /// @par Ownership
 /// The tensor keeps the buffer exported.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 managed_tensor from_buffer(PyObject* exporter) noexcept;
 
 /// A tensor on memory that an array interface describes.
-/// @param described object.`__array_interface__`, or object.`__cuda_array_interface__`
-///   (version 3).
+/// @param object the object.
+/// @param described object.`__array_interface__`, or object.`__cuda_array_interface__` (3).
 /// @param where the device of the memory.
 /// @return the tensor; empty on failure, with an exception set as by from_buffer, or that of
 ///   malformed.
 /// @par Ownership
 /// The tensor holds a reference to the object.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 DLBRIDGE_COLD managed_tensor from_array_interface(PyObject* object, PyObject* described,
                                                   device where) noexcept;
 

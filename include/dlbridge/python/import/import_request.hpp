@@ -14,15 +14,16 @@ using remedy_function = char const*(PyObject*) noexcept;
 
 /// What a consumer requests of a producer.
 struct import_request {
-  bool has_target = false;
-  device target{};  // where the tensor must be; used only with has_target
-  copy_policy copy = copy_policy::if_needed;
-  PyObject* stream = nullptr;         // borrowed: the value of stream=, or null
-  bool on_work_stream = false;        // without stream=: on the stream of the producer's library
-  remedy_function* remedy = nullptr;  // for an object that is no producer; null: the usual
+  bool has_target = false;  ///< whether target is requested
+  device target{};          ///< where the tensor must be; used only with has_target
+  copy_policy copy = copy_policy::if_needed;  ///< whether to copy
+  PyObject* stream = nullptr;                 ///< borrowed: the value of stream=, or null
+  bool on_work_stream = false;        ///< without stream=: on the stream of the producer's library
+  remedy_function* remedy = nullptr;  ///< for an object that is no producer; null: the usual
 
   /// Whether the tensor is requested on its present device, and without a copy.
   bool takes_as_it_is() const noexcept { return !has_target && copy == copy_policy::if_needed; }
+  /// Whether a stream is named, other than None.
   bool names_stream() const noexcept { return stream != nullptr && stream != Py_None; }
 };
 

@@ -40,7 +40,7 @@ managed_tensor import_by_call(PyObject* producer, import_request const& request,
 /// The caller holds the GIL. The function calls Python code, which may release it.
 managed_tensor import_tensor(PyObject* producer, import_request const& request,
                              stream_ref& ready) noexcept;
-/// The same for callers that do not need the stream.
+/// Imports the tensor of a producer, or of a raw capsule, for callers that do not need the stream.
 managed_tensor import_tensor(PyObject* producer, import_request const& request) noexcept;
 }  // namespace python
 DLBRIDGE_END_NAMESPACE

@@ -58,11 +58,13 @@ struct owned {
 };
 }  // namespace on_nanobind
 
+/// @cond
 template <class P>
 struct parameter<on_nanobind::owned<P>> : parameter<P> {
   static constexpr import_mode mode = import_mode::own;
   static on_nanobind::owned<P> make(imported_tensor& from, PyObject* object) noexcept;
 };
+/// @endcond
 
 namespace on_nanobind {
 // Makes the call own an object of C++. Null if that is impossible.

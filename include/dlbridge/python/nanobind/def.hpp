@@ -37,22 +37,22 @@ template <class F, class... Extra>
 void def(::nanobind::module_& scope, char const* name, F&& function, Extra const&... extra) {
   python::on_nanobind::bind<void>(scope, name, std::forward<F>(function), extra...);
 }
-/// The same, for a method of a class. The function takes the object as its first parameter; a
-/// pointer to a member function does so by itself.
+/// Binds a method of a class, in the same way. The function takes the object as its first
+/// parameter; a pointer to a member function does so by itself.
 template <class T, class... Options, class F, class... Extra>
 void def(::nanobind::class_<T, Options...>& scope, char const* name, F&& function,
          Extra const&... extra) {
   python::on_nanobind::bind<T>(scope, name, std::forward<F>(function), extra...);
 }
-/// The same, for a constructor: def(c, nb::init<tensor_span<float const>>(), nb::arg("x")).
+/// Binds a constructor: def(c, nb::init<tensor_span<float const>>(), nb::arg("x")).
 template <class T, class... Options, class... Parameters, class... Extra>
 void def(::nanobind::class_<T, Options...>& scope, ::nanobind::init<Parameters...>,
          Extra const&... extra);
-/// The same, for nb::new_(factory), whose factory returns the object.
+/// Binds nb::new_(factory), whose factory returns the object, in the same way.
 template <class T, class... Options, class F, class Signature, class... Extra>
 void def(::nanobind::class_<T, Options...>& scope, ::nanobind::new_<F, Signature> constructor,
          Extra const&... extra);
-/// The same, for a static method of a class.
+/// Binds a static method of a class, in the same way.
 template <class T, class... Options, class F, class... Extra>
 void def_static(::nanobind::class_<T, Options...>& scope, char const* name, F&& function,
                 Extra const&... extra) {
@@ -74,7 +74,7 @@ void def_static(::nanobind::class_<T, Options...>& scope, char const* name, F&& 
 template <class T, class... Options, class Getter, class Setter, class... Extra>
 void def_property(::nanobind::class_<T, Options...>& scope, char const* name, Getter&& getter,
                   Setter&& setter, Extra const&... extra);
-/// The same, for a property without setter.
+/// Binds a property without setter, as def_property does.
 template <class T, class... Options, class Getter, class... Extra>
 void def_property_readonly(::nanobind::class_<T, Options...>& scope, char const* name,
                            Getter&& getter, Extra const&... extra) {

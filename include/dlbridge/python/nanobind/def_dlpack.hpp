@@ -26,8 +26,8 @@ struct object_access : translator {
 };
 }  // namespace python::on_nanobind
 
-/// Makes a class with array_traits a DLPack producer: adds __dlpack__, __dlpack_device__, the
-/// exchange table and, unless the class or a base has them, __array__ and __iter__, by which
+/// Makes a class with array_traits a DLPack producer: adds `__dlpack__`, `__dlpack_device__`, the
+/// exchange table and, unless the class or a base has them, `__array__` and `__iter__`, by which
 /// np.asarray and pandas read an object. For the buffer protocol, pass
 /// dlbridge::python::buffer_slot() in nb::type_slots.
 /// @param bound_class the class

@@ -23,8 +23,7 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 /// @throws nanobind::python_error TypeError when the tensor does not fit, with the same text as the
 /// refusal of an argument; the producer's exception when that is no refusal, such as
 /// KeyboardInterrupt
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 template <class P>
 P cast(::nanobind::handle object, char const* name = nullptr);
 
@@ -37,8 +36,7 @@ P cast(::nanobind::handle object, char const* name = nullptr);
 /// @throws nanobind::python_error with the exception of the library, such as ImportError
 /// @par Ownership
 /// Takes the tensor, and frees it on failure.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 template <class Tensor>
 ::nanobind::object to_python(Tensor&& tensor, result_choice as = {});
 
@@ -48,7 +46,7 @@ template <class Tensor>
 nb::object item_of(Tensor&& value, nb::handle owner, result_choice as);
 }  // namespace python::on_nanobind
 
-/// Makes a Python iterator over the tensors at(0), at(1), ..., at(count - 1), for __iter__.
+/// Makes a Python iterator over the tensors at(0), at(1), ..., at(count - 1), for `__iter__`.
 /// @param owner the Python object whose memory the tensors are. The iterator keeps it alive
 /// @param count the number of tensors
 /// @param at a copyable function of an index that returns a member_view of the owner's memory, or

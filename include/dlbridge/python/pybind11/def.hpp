@@ -75,7 +75,7 @@ void def_static(Class& scope, char const* name, F&& function, Extra const&... ex
 template <class Class, class Getter, class Setter, class... Extra>
 void def_property(Class& scope, char const* name, Getter&& getter, Setter&& setter,
                   Extra const&... extra);
-/// The same, for a property without setter.
+/// Binds a property without setter, as def_property does.
 template <class Class, class Getter, class... Extra>
 void def_property_readonly(Class& scope, char const* name, Getter&& getter, Extra const&... extra) {
   def_property(scope, name, std::forward<Getter>(getter), nullptr, extra...);

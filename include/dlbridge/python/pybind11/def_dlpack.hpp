@@ -31,8 +31,8 @@ template <class T, class... Extra>
 void add_buffer(py::class_<T, Extra...>& bound_class);
 }  // namespace python::on_pybind11
 
-/// Makes a class with array_traits a DLPack producer: adds __dlpack__, __dlpack_device__, the
-/// exchange table and, unless the class or a base has them, __array__ and __iter__, by which
+/// Makes a class with array_traits a DLPack producer: adds `__dlpack__`, `__dlpack_device__`, the
+/// exchange table and, unless the class or a base has them, `__array__` and `__iter__`, by which
 /// np.asarray and pandas read an object. With py::buffer_protocol(), the class also gets the buffer
 /// protocol, unless it or a base has one.
 /// @param bound_class the class

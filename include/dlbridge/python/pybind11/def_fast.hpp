@@ -38,7 +38,7 @@ void def_fast(pybind11::module_& m, char const* name,
                                                                 results);
   });
 }
-/// The same, for a lambda that captures nothing.
+/// Adds a lambda that captures nothing, in the same way.
 template <class Lambda, class Results = result_choice>
 void def_fast(pybind11::module_& m, char const* name, Lambda lambda,
               std::initializer_list<char const*> parameters = {}, char const* doc = "",

@@ -24,8 +24,7 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 /// @throws pybind11::error_already_set TypeError when the tensor does not fit, with the same text
 /// as the refusal of an argument; the producer's exception when that is no refusal, such as
 /// KeyboardInterrupt
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 template <class P>
 P cast(pybind11::handle object, char const* name = nullptr);
 
@@ -38,8 +37,7 @@ P cast(pybind11::handle object, char const* name = nullptr);
 /// @throws pybind11::error_already_set with the exception of the library, such as ImportError
 /// @par Ownership
 /// Takes the tensor, and frees it on failure.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 template <class Tensor>
 pybind11::object to_python(Tensor&& tensor, result_choice as = {});
 
@@ -52,10 +50,11 @@ py::object item_of(Tensor&& value, py::handle owner, result_choice as);
 /// A Python iterator over tensors, which signatures state as Iterator[Any].
 class DLBRIDGE_LOCAL tensor_iterator : public pybind11::iterator {
  public:
+  /// Takes an iterator over tensors.
   explicit tensor_iterator(pybind11::iterator other) : pybind11::iterator(std::move(other)) {}
 };
 
-/// Makes a Python iterator over the tensors at(0), at(1), ..., at(count - 1), for __iter__.
+/// Makes a Python iterator over the tensors at(0), at(1), ..., at(count - 1), for `__iter__`.
 /// @param owner the Python object whose memory the tensors are. The iterator keeps it alive
 /// @param count the number of tensors
 /// @param at a copyable function of an index that returns a member_view of the owner's memory, or

@@ -13,8 +13,7 @@ namespace python {
 /// protocol methods and the exchange table; the package completes it (full_tensor_type.hpp).
 /// @return a borrowed reference, valid for the life of the process; null, with an exception set,
 ///   when the type cannot be created.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 DLBRIDGE_LOCAL inline PyTypeObject* tensor_type() noexcept;
 
 /// Whether an object is a Tensor of this module.
@@ -23,8 +22,7 @@ inline bool is_tensor(PyObject* object) noexcept { return Py_TYPE(object) == ten
 /// A new Tensor that owns m.
 /// @return the Tensor; empty, with an exception set, when m is empty, for which an exception may be
 ///   pending, or when memory runs out, which frees m.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 ref wrap_tensor(managed_tensor m) noexcept;
 
 namespace detail {

@@ -160,8 +160,7 @@ class driver_memory {
 /// @return false if another owner frees the memory, if the stream belongs to another runtime than
 /// the memory, or if there is no memory for the entry. The caller then orders its work before the
 /// release itself.
-/// @par Thread and GIL
-/// Any thread.
+/// @note Any thread may call it.
 bool try_record_stream(managed_tensor const& tensor, stream_ref stream,
                        std::shared_ptr<void const> owner = nullptr) noexcept;
 

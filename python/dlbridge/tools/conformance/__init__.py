@@ -26,6 +26,11 @@ from .target import CannotExamine
 __all__ = ["CannotExamine", "Examination", "Interrupted", "Report", "Result", "examine"]
 
 SUMMARY = "examine a library's producer and consumer by the rules of DLPack"
+EXAMPLES = """\
+conformance numpy --only P-16 --only S-14
+conformance numpy --only P-01 --junit conformance.xml
+conformance --rules
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,28 +9,27 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import importlib.metadata
 import importlib.util
 import json
 import os
 import re
-import subprocess
 import sys
-import textwrap
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from typing import Any
 
-from .. import children, core, known, versions
-from ..known.defect import HEADINGS, HELPER, helper
-from ..known.report import NothingToReport, expected, happens, quote, report_here
+from .. import children, core, known, sections, versions
 from ..libraries import LIBRARIES, RETIRED_PACKAGES, Library
-from . import advice, environment, sections
+from . import advice, environment
 
 SUMMARY = "report headers, compilers, drivers, libraries and their known defects on this machine"
+EXAMPLES = """\
+doctor
+doctor --fast         # imports no library
+doctor --fast --json
+"""
 SECONDS_PER_LIBRARY = 60.0
 
 
@@ -230,25 +229,6 @@ def sections_of(report: dict[str, Any]) -> list[sections.Section]:
     return [part for part in parts if part[1] or part is parts[0]]
 
 
-def explain(defect: known.Defect) -> list[sections.Section]:
-    """Describes one defect and how to reproduce it."""
-    rows = [
-        ("what", defect.what),
-        ("kind", HEADINGS[defect.kind]),
-        ("expected", expected(defect)),
-        *(("text", quote(text)) for text in defect.texts),
-        ("breaks", defect.breaks),
-        ("remedy", defect.remedy),
-        ("seen in", defect.seen),
-        ("fixed in", defect.fixed_in or f"not known as of {defect.last}"),
-        ("reported", defect.upstream or "not known"),
-        ("shows", happens(defect)),
-    ]
-    if HELPER in defect.program:
-        rows.append(("imports", f"{HELPER}.py: the key helper of --json, and the end of --report"))
-    return [(defect.id, rows)]
-
-
 @contextlib.contextmanager
 def _progress_line() -> Iterator[None]:
     """Shows on a terminal that the examination is running."""
@@ -262,74 +242,13 @@ def _progress_line() -> Iterator[None]:
         print(" " * 60, end="\r", file=sys.stderr)
 
 
-def _defect(name: str) -> known.Defect:
-    if name in known.DEFECTS:
-        return known.DEFECTS[name]
-    similar = difflib.get_close_matches(name, known.DEFECTS, n=3, cutoff=0.4)
-    suggestion = f"; did you mean {' or '.join(similar)}?" if similar else ""
-    raise argparse.ArgumentTypeError(f"no defect has the id {name!r}{suggestion}")
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
     parser.add_argument("--fast", action="store_true", help="import no library")
-    parser.add_argument(
-        "--defect",
-        metavar="ID",
-        type=_defect,
-        help="print only one defect: its description, and a program that reproduces it",
-    )
-    parser.add_argument(
-        "--report",
-        action="store_true",
-        help="with --defect: run its program, and print a report in Markdown to file with the "
-        "project; refused where a release has fixed it, or it is reported already",
-    )
-
-
-def as_json(defect: known.Defect) -> dict[str, Any]:
-    """Returns one defect as plain values, which --defect ID --json prints."""
-    values = asdict(defect)
-    values["seen_in"] = values.pop("seen")
-    values["since"] = defect.since
-    return {"schema": 1, **values, "helper": helper() if HELPER in defect.program else ""}
-
-
-def _wrong_usage(options: argparse.Namespace) -> str:
-    """Returns which options do not fit together."""
-    if options.report and options.defect is None:
-        return "--report requires --defect ID"
-    if options.report and options.json:
-        return "--report prints Markdown: it cannot be combined with --json"
-    if options.defect is not None and options.fast:
-        return "--defect imports no library: it cannot be combined with --fast"
-    return ""
-
-
-def _print_defect(options: argparse.Namespace) -> None:
-    """Raises NothingToReport, and subprocess.TimeoutExpired where a program does not end."""
-    if options.report:
-        print(report_here(options.defect))
-    elif options.json:
-        print(json.dumps(as_json(options.defect), indent=2))
-    else:
-        sections.show(explain(options.defect))
-        print(textwrap.indent(options.defect.program, "    "))
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the report. Returns the exit status: 0, or 2 for wrong usage and a refused report."""
-    wrong = _wrong_usage(options)
-    if wrong:
-        print(f"{core.COMMAND} doctor: {wrong}", file=sys.stderr)
-        return 2
-    if options.defect is not None:
-        try:
-            _print_defect(options)
-        except (NothingToReport, subprocess.TimeoutExpired) as error:
-            print(f"{core.COMMAND} doctor: {error}", file=sys.stderr)
-            return 2
-        return 0
+    """Prints the report, and returns the exit status, 0."""
     if options.json:
         print(json.dumps({"schema": 1, **examine(fast=options.fast)}, indent=2))
         return 0

@@ -28,6 +28,11 @@ from .rendering.html import as_page
 from .rendering.text import show
 
 SUMMARY = "report what an object exports by each protocol, problems, and which libraries accept it"
+EXAMPLES = """\
+inspect 'numpy:arange(6.).reshape(2, 3)[::-1]'
+inspect "array:array('f', [1, 2])" --json
+inspect 'numpy:ones(3)' --html inspection.html
+"""
 SECONDS = 60.0
 
 
@@ -110,7 +115,8 @@ def _with_afterwards(
     return dataclasses.replace(inspection, signs=(*inspection.signs, *signs))
 
 
-def _failed(answer: children.Answer) -> str:
+def why_failed(answer: children.Answer) -> str:
+    """Returns why there is no result."""
     if answer.outcome == "returned":
         return f"the inspection failed: {answer.value['failed']}"
     if answer.outcome == "raised":
@@ -124,7 +130,7 @@ def run(options: argparse.Namespace) -> int:
     """Shows the inspection. 0: no defect; 1: a defect, or the inspection failed; 2: wrong usage."""
     wrong = _wrong_usage(options)
     if wrong:
-        _print_error(wrong)
+        print_error(wrong)
         return 2
     began = time.monotonic()
     with children.Worker(seconds=options.timeout) as worker:
@@ -147,17 +153,22 @@ def run(options: argparse.Namespace) -> int:
     return 0 if inspection.sound else 1
 
 
-def _print_error(text: str) -> None:
-    print(output.printable(f"{core.COMMAND} inspect: {text}"), file=sys.stderr)
+def print_error(text: str, tool: str = "inspect") -> None:
+    print(output.printable(f"{core.COMMAND} {tool}: {text}"), file=sys.stderr)
+
+
+def not_an_expression(what: str) -> str:
+    """Returns why a text is no MODULE:EXPR; "" where it is one."""
+    module, colon, expression = what.partition(":")
+    is_one = module and colon and expression
+    return "" if is_one else f"expected MODULE:EXPR, as in numpy:ones(3); got {what!r}"
 
 
 def _wrong_usage(options: argparse.Namespace) -> str:
     """Returns what is wrong with the arguments, before anything is evaluated."""
-    module, colon, expression = options.what.partition(":")
-    if not (module and colon and expression):
-        return f"expected MODULE:EXPR, as in numpy:ones(3); got {options.what!r}"
-    if options.html is None:
-        return ""
+    wrong = not_an_expression(options.what)
+    if wrong or options.html is None:
+        return wrong
     folder = os.path.dirname(options.html) or "."
     if not os.path.isdir(folder):
         return f"--html: expected a file in an existing folder; create {folder} first"
@@ -168,7 +179,7 @@ def _write_page(path: str, inspection: Inspection) -> bool:
     try:
         output.save(Path(path), as_page(inspection))
     except output.CannotSave as error:
-        _print_error(f"--html: {error}")
+        print_error(f"--html: {error}")
         return False
     print(f"wrote {os.path.abspath(path)}", file=sys.stderr)
     return True
@@ -180,12 +191,17 @@ def _show_failure(options: argparse.Namespace, answer: children.Answer) -> None:
             "schema": SCHEMA,
             "title": options.what,
             "sound": False,
-            "failed": _failed(answer),
+            "failed": why_failed(answer),
             "outcome": answer.outcome,
             "noise": answer.noise,
         }
         print(json.dumps(failed, indent=2))
     else:
-        _print_error(f"{options.what}: {_failed(answer)}")
-        if answer.noise:
-            print(output.printable(answer.noise), file=sys.stderr)
+        show_failure(options.what, answer)
+
+
+def show_failure(what: str, answer: children.Answer, tool: str = "inspect") -> None:
+    """Prints why there is no result, and what the child process printed."""
+    print_error(f"{what}: {why_failed(answer)}", tool)
+    if answer.noise:
+        print(output.printable(answer.noise), file=sys.stderr)

@@ -24,6 +24,11 @@ from ..progress import Bar
 from . import exchange, page, summary, survey, terminal
 
 SUMMARY = "pass arrays of every library to every other library, and show the results"
+EXAMPLES = """\
+matrix --only numpy --only array --verbose
+matrix --only numpy --case bfloat16 --json
+matrix --only numpy --case vector --html matrix.html
+"""
 
 # Libraries that take part only with --only: no exchange would succeed.
 NOT_SHOWN = {name for name, library in LIBRARIES.items() if not library.has_dlpack}

@@ -135,7 +135,7 @@ def _show_causes(report: dict[str, Any], verbose: bool) -> None:
 
 
 def _cause(cause: causes.Cause) -> str:
-    known = f"; known: {core.COMMAND} doctor --defect {cause.defect}" if cause.defect else ""
+    known = f"; known: {core.COMMAND} explain {cause.defect}" if cause.defect else ""
     where = plural(len(cause.exchanges), "exchange")
     return f"{cause.text} [{where}: {', '.join(cause.cases)}{known}]"
 

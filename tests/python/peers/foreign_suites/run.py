@@ -4,7 +4,8 @@
 `python run.py numpy-2.4 FOLDER`, in an environment with that library, runs the tests that its wheel
 contains; JAX's are downloaded to FOLDER, unless they are there. The run fails if a test that passes
 natively fails through dlbridge, unless differences.py states the cause, and if a test that it names
-passes. The results go to FOLDER; --write writes those of all libraries there to docs/generated/peers.md.
+passes. The results go to FOLDER; --write writes those of all libraries there to
+docs/generated/peers.md.
 """
 
 from __future__ import annotations

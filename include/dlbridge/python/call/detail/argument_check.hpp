@@ -69,8 +69,7 @@ class argument_check {
   using indices = std::index_sequence_for<Values...>;
 
  public:
-  /// @par Thread and GIL
-  /// The caller holds the GIL.
+  /// @pre The caller holds the GIL.
   DLBRIDGE_INLINE static verdict accept(Values&... values) noexcept;
 
  private:

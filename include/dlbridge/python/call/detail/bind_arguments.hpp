@@ -16,8 +16,7 @@ namespace python::detail {
 /// @param why receives the reason as a text such as "takes 1 argument, not 2", or an empty ref with
 /// a Python exception set
 /// @return whether each parameter has an argument or a default
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 DLBRIDGE_COLD bool bind_arguments(function_record const& record, call_arguments const& call,
                                   PyObject** bound, ref& why) noexcept;
 }  // namespace python::detail

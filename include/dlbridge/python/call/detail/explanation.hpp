@@ -14,8 +14,7 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::binding {
 /// The text of an exception by which pybind11 and nanobind refuse a call of a function, without
 /// saying which argument they refused; empty for every other exception.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 DLBRIDGE_COLD ref text_of_refusal(char const* function, PyObject* exception) noexcept;
 
 /// One of the functions that a binding library tried.
@@ -28,8 +27,7 @@ struct candidate {
 /// state it once, after the last of them.
 /// @param name the name of the function
 /// @return whether an exception is set: none is if the binding library alone knows the reason
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 DLBRIDGE_COLD bool raise_reasons(active_call& call, char const* name,
                                  std::vector<candidate> const& candidates);
 }  // namespace python::binding

@@ -94,8 +94,7 @@ ref give_stated(managed_tensor m, bool narrows) noexcept;
 /// @return the object, or an empty ref with a Python exception set
 /// @par Ownership
 /// Takes m; on failure m is freed.
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 ref give_own(managed_tensor m) noexcept;
 }  // namespace python
 DLBRIDGE_END_NAMESPACE

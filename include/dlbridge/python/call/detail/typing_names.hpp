@@ -11,8 +11,7 @@ namespace python {
 /// a module, or of the module of a class, if it has none. Stub generators write the classes into
 /// the stub of the first module, and imports into others.
 /// @return false with an exception set on failure
-/// @par Thread and GIL
-/// The caller holds the GIL.
+/// @pre The caller holds the GIL.
 DLBRIDGE_COLD bool add_typing_names(PyObject* scope) noexcept;
 }  // namespace python
 DLBRIDGE_END_NAMESPACE

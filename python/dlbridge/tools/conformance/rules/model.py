@@ -10,10 +10,15 @@ from typing import Literal
 STANDARDS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12", "draft")
 ARRAY_API = "array API"
 
-# must: a standard demands it. should: a standard recommends it. unsound: the violation is a crash,
-# wrong values, a leak or a double free on input that the standards permit. hardening: the input
-# breaks a standard, and a robust library refuses or handles it. courtesy: no standard says so.
 Kind = Literal["must", "should", "unsound", "hardening", "courtesy"]
+KINDS: dict[Kind, str] = {
+    "must": "a standard demands it",
+    "should": "a standard recommends it",
+    "unsound": "its violation is a crash, wrong values, a leak or a double free on input that the "
+    "standards permit",
+    "hardening": "the input breaks a standard, and a robust library refuses or handles it",
+    "courtesy": "no standard says so; other libraries depend on it",
+}
 
 # What a sentence does: it demands or defines, it recommends, it permits, or it only describes.
 Force = Literal["must", "should", "may", "states"]

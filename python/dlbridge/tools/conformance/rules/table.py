@@ -21,12 +21,16 @@ def table() -> str:
 
 def as_json() -> dict[str, Any]:
     """Returns the table as plain values, which --rules --json prints."""
-    rows = [
-        {"id": rule.id, "kind": rule.kind, "expected": rule.text, "fix": rule.fix,
-         "sources": [asdict(text) for text in rule.texts], "remark": rule.remark}
-        for rule in RULES.values()
-    ]  # fmt: skip
+    rows = [rule_as_json(rule) for rule in RULES.values()]
     return {"schema": 1, "dlbridge": core.version(), "rules": rows}
+
+
+def rule_as_json(rule: Rule) -> dict[str, Any]:
+    """Returns a rule as plain values."""
+    return {
+        "id": rule.id, "kind": rule.kind, "expected": rule.text, "fix": rule.fix,
+        "sources": [asdict(text) for text in rule.texts], "remark": rule.remark,
+    }  # fmt: skip
 
 
 def _source(rule: Rule) -> str:

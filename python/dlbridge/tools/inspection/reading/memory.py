@@ -55,6 +55,25 @@ def value_text(content: bytes, dtype: tuple[int, int, int]) -> str:
     return f"{x:.6g}" if isinstance(x, float) else str(x)
 
 
+def value_at(x: Description, offset: int) -> str:
+    """Formats the element at an offset in elements; "" where it cannot be read.
+
+    Where Python has no such dtype, as floats of 4 bits, it shows the bits.
+    """
+    if not x.is_host or x.dtype is None or not x.first or not x.readable:
+        return ""
+    code, bits, lanes = x.dtype
+    skipped = offset * x.element_bits % 8 if x.is_packed else 0
+    begin = offset * x.element_bits // 8 if x.is_packed else offset * x.element_bytes
+    content = abi.read_memory(x.first + begin, -(-(skipped + x.element_bits) // 8))
+    if content is None or bits >= 8 or lanes != 1:
+        return "" if content is None else value_text(content, x.dtype)
+    number = int.from_bytes(content, "little") >> skipped & ~(-1 << bits)
+    if code == dtypes.INT:
+        return str(number - (number >> bits - 1 << bits))
+    return str(number) if code == dtypes.UINT else f"{number:0{bits}b}"
+
+
 def _sample(x: Description, begin: int) -> tuple[str, ...]:
     assert x.dtype is not None and x.shape is not None
     values = []

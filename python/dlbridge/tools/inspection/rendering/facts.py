@@ -96,10 +96,10 @@ def _memory(x: Description) -> str:
     return f"{begin:#x} to {end:#x}, {plural(end - begin, 'byte')}{shared}{readable}"
 
 
-def _access(findings: Findings, x: Description) -> str:
+def _access(x: Description, is_marked: bool) -> str:
     if x.read_only is not None:
         return "read-only" if x.read_only else "writable"
-    access = "read-only" if findings.is_read_only(x.first) else "not stated"
+    access = "read-only" if is_marked else "not stated"
     what = "a legacy capsule" if x.capsule == abi.LEGACY else "DLTensor"
     return f"{access}; {what} has no read-only flag"
 
@@ -121,12 +121,12 @@ def _values(findings: Findings) -> str:
     return f"{count} of each protocol compared with {comparison.truth}: {result}"
 
 
-def properties(findings: Findings) -> list[tuple[str, str]]:
-    """Returns the properties of the tensor: a name and a text for each."""
-    x = findings.tensor
-    if x is None:
-        return []
-    rows = [
+def of_tensor(x: Description, is_marked: bool) -> list[tuple[str, str]]:
+    """Returns the properties of a description: a name and a text for each.
+
+    `is_marked`: whether the object is read-only by its own word, for structs without a flag.
+    """
+    return [
         ("dtype", _dtype(x)),
         ("device", _device(x)),
         ("shape", _shape(x)),
@@ -134,8 +134,16 @@ def properties(findings: Findings) -> list[tuple[str, str]]:
         ("order", _order(x)),
         ("first element", _first(x)),
         ("memory", _memory(x)),
-        ("access", _access(findings, x)),
+        ("access", _access(x, is_marked)),
     ]
+
+
+def properties(findings: Findings) -> list[tuple[str, str]]:
+    """Returns the properties of the tensor and of its object: a name and a text for each."""
+    x = findings.tensor
+    if x is None:
+        return []
+    rows = of_tensor(x, findings.is_read_only(x.first))
     if x.sample:
         more = x.layout is not None and x.layout.size > len(x.sample)
         rows.append(("begins with", ", ".join(x.sample) + (", ..." if more else "")))
@@ -288,7 +296,12 @@ def headline(findings: Findings) -> str:
         if any(each.outcome != "absent" for each in findings.responses):
             return "exports no tensor"
         return f"not a tensor: {subject.type} supports none of the protocols"
-    tensor = findings.tensor
-    order = f", {tensor.layout.order}" if tensor.layout is not None else ""
-    access = ", read-only" if _access(findings, tensor).startswith("read-only") else ""
-    return f"{tensor.text}{order}{access}"
+    x = findings.tensor
+    return of_tensor_in_short(x, findings.is_read_only(x.first))
+
+
+def of_tensor_in_short(x: Description, is_marked: bool) -> str:
+    """Returns a description in one line."""
+    order = f", {x.layout.order}" if x.layout is not None else ""
+    access = ", read-only" if _access(x, is_marked).startswith("read-only") else ""
+    return f"{x.text}{order}{access}"

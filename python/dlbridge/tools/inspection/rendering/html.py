@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -103,7 +104,7 @@ def _memory(findings: Findings) -> str:
 
 # The legend of the terminal's picture, translated to the drawing.
 DRAWN = {
-    "The first element is in [ ].": "The first element has a thick edge; an arrow leads from it.",
+    "The first element is in [ ].": "The first element has a thick edge.",
     "A dot is": "A dashed box is",
     "A plus:": "A double edge:",
 }
@@ -152,24 +153,19 @@ def _verdicts(findings: Findings) -> str:
     )
 
 
-def tensor_html(t: Any) -> str:
-    """Returns an HTML block. The picture shows the layout, for which no memory is read."""
-    x = Description(
-        data=t.data_ptr,
-        byte_offset=t.byte_offset,
-        device=t.__dlpack_device__(),
-        dtype=(t.dtype.code, t.dtype.bits, t.dtype.lanes),
-        ndim=t.ndim,
-        shape=t.shape,
-        strides=t.strides,
-        read_only=t.readonly,
-        flags=t.flags,
-    )
-    head = f"<code>{escape(repr(t))}</code>"
+def block(heading: str, x: Description, drawn: str, notes: Sequence[str]) -> str:
+    """Returns a heading, the drawing of the memory, its legend, and notes."""
     drawing = picture.draw(x, 8)
-    if drawing is None:  # without elements
-        return f"<div>{head}</div>"
+    lines = legend_lines((*(drawing.legend if drawing else ()), *notes))
+    scrolled = f'<div style="overflow-x: auto; margin: .3em 0">{drawn}</div>' if drawing else ""
     return (
-        f'<div>{head}<div style="overflow-x: auto">{svg.as_svg(x)}</div>'
-        f'<div style="opacity: .65">{legend_lines(drawing.legend)}</div></div>'
+        f"<div><div><code>{escape(heading)}</code></div>{scrolled}"
+        f'<div style="opacity: .65">{lines}</div></div>'
     )
+
+
+def tensor_html(t: Any) -> str:
+    """Returns an HTML block, for Tensor._repr_html_()."""
+    from .memory_picture import show
+
+    return show(t).html

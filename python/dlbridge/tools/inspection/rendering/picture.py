@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A picture of the memory: a grid of cells in the order of addresses, with the element at each.
 
-The picture is drawn from the layout, without reading memory. text.py and svg.py render it.
+Arrows beside the grid, each in a lane of its own, lead from the first element to the next one in
+each dimension. The layout is enough; the caller may give the values. text.py and svg.py render it.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 from dataclasses import dataclass
-from typing import Literal
+from typing import Callable, Literal
 
+from ...output import one_line
 from ..reading.description import Description
 from ..reading.layout import Layout
 
-MOST_ROWS = 9
+MOST_ROWS, MOST_COLUMNS = 9, 16
 FEWEST = 3  # cells in a row
+MOST_DOWN = 2  # arrows from row to row
+MOST_LETTERS = (20, 12)  # of a value, where there is room, and else
+Value = Callable[[int], str]  # the value at an offset in elements, or ""
 Kind = Literal["element", "gap", "data", "more"]
 
 
@@ -28,6 +34,7 @@ class Cell:
     index: tuple[int, ...] = ()
     is_first: bool = False
     is_shared: bool = False
+    value: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,9 +47,29 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Arrow:
+    """The step in one dimension, from the first element; the ends are a row and a cell in it."""
+
+    label: str
+    begin: tuple[int, int]
+    end: tuple[int, int]
+
+    @property
+    def is_down(self) -> bool:
+        """Whether it leads to another row, up or down."""
+        return self.begin[0] != self.end[0]
+
+
+@dataclass(frozen=True)
 class Picture:
     rows: tuple[Row, ...]
     legend: tuple[str, ...]
+    across: tuple[Arrow, ...]
+    down: tuple[Arrow, ...]
+
+    @property
+    def has_values(self) -> bool:
+        return any(cell.value for row in self.rows for cell in row.cells)
 
 
 def _label(layout: Layout, index: tuple[int, ...]) -> str:
@@ -68,7 +95,7 @@ def _row_length(layout: Layout, columns: int) -> int:
     return rows[0] if rows else columns
 
 
-def _cell(layout: Layout, offset: int, data: int | None) -> Cell:
+def _cell(layout: Layout, offset: int, data: int | None, value: Value) -> Cell:
     indices = list(itertools.islice(layout.at(offset), 2))
     if not indices:
         return Cell("data" if offset == data else "gap", offset, "data" if offset == data else ".")
@@ -79,6 +106,7 @@ def _cell(layout: Layout, offset: int, data: int | None) -> Cell:
         indices[0],
         is_first=offset == 0,
         is_shared=len(indices) > 1 or bool(layout.broadcast),
+        value=value(offset),
     )
 
 
@@ -94,7 +122,39 @@ def _chosen(count: int, most: int) -> list[int | None]:
     return [*range(most - last - 1), None, *range(count - last, count)]
 
 
-def draw(x: Description | None, columns: int) -> Picture | None:
+_NONE = (Cell("gap"),)  # for the longest of no cells
+
+
+def no_value(offset: int) -> str:
+    return ""
+
+
+def fit(
+    x: Description | None, room: int, value: Value, narrowest: Callable[[int], int]
+) -> tuple[Picture, int] | None:
+    """Returns a picture in this room, and the width of a cell, which fits its longest text.
+
+    `narrowest` returns the width, in the unit of the room, of a cell with so many letters. Values
+    are abridged as far as needed. None as for draw().
+    """
+    if x is None or x.shape is None:
+        return None
+    for most in MOST_LETTERS:
+        letters = label_width(x)
+        clipped = functools.partial(_clipped, value, most)
+        while picture := draw(x, min(MOST_COLUMNS, room // narrowest(letters)), clipped):
+            longest = max(len(cell.value) for row in picture.rows for cell in row.cells or _NONE)
+            if longest <= letters:
+                return picture, narrowest(letters)
+            letters = longest
+    return None
+
+
+def _clipped(value: Value, most: int, offset: int) -> str:
+    return one_line(value(offset), most)
+
+
+def draw(x: Description | None, columns: int, value: Value = no_value) -> Picture | None:
     """Returns a picture with rows of at most `columns` cells; None for a tensor without elements
     and for too few columns."""
     layout = None if x is None else x.layout
@@ -117,12 +177,31 @@ def draw(x: Description | None, columns: int) -> Picture | None:
         start = begin + row * length
         within = min(length, highest - start + 1)
         cells = [
-            Cell("more", label="...") if i is None else _cell(layout, start + i, data)
+            Cell("more", label="...") if i is None else _cell(layout, start + i, data, value)
             for i in _chosen(within, columns)
         ]
         opens = bool(planes) and row > 0 and (row * length) % planes[0] == 0
         rows.append(Row(row_label(x, start), tuple(cells), opens))
-    return Picture(tuple(rows), tuple(_legend(x, layout, rows)))
+    arrows = _arrows(x, layout, rows)
+    across = tuple(each for each in arrows if not each.is_down)
+    down = tuple(each for each in arrows if each.is_down)[:MOST_DOWN]
+    return Picture(tuple(rows), tuple(_legend(x, layout, rows)), across, down)
+
+
+def _arrows(x: Description, layout: Layout, rows: list[Row]) -> list[Arrow]:
+    """Returns the steps that the picture contains, the shortest first."""
+    places = {
+        cell.offset: (number, column)
+        for number, row in enumerate(rows)
+        for column, cell in enumerate(row.cells)
+        if cell.kind == "element"
+    }
+    steps = layout.strides if x.stride_bytes is None else x.stride_bytes
+    return [
+        Arrow(f"dim {i} {steps[i]:+d}", places[0], places[layout.strides[i]])
+        for i in sorted(layout.moving, key=lambda i: abs(layout.strides[i]))
+        if 0 in places and layout.strides[i] in places
+    ]
 
 
 def row_label(x: Description, offset: int) -> str:

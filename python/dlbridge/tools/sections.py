@@ -6,7 +6,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from .. import output
+from . import output
 
 Section = tuple[str, Sequence[tuple[str, ...]]]  # a heading, and rows; the last cell wraps
 NARROWEST, WIDEST = 40, 100  # columns: longer lines are hard to read

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The C++ reference: entries from the doc comments of the headers, in the groups of the pages.
+
+Doxygen reads the headers, and Breathe renders its XML. A page names entries of the namespace
+dlbridge, and macros:
+
+    ```{cpp-entries}
+    build
+    python::import_tensor
+    ```
+
+Each public name of the headers belongs to one page: the build warns of any other, and of names that
+no header declares. All overloads of a function belong to its name. A specialisation belongs to the
+name of its template, and has an entry only if the template itself declares no members.
+"""
+
+from __future__ import annotations
+
+import collections
+import os
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+from breathe.directives.content_block import DoxygenNamespaceDirective
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"^```\{cpp-entries\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LOGGER = logging.getLogger(__name__)
+# pybind11/ and nanobind/ declare the same names: the pages show those of pybind11/.
+SHOWN_ONCE = "python/nanobind/"
+
+
+def run_doxygen(target: Path) -> Path:
+    """Returns the folder of the XML."""
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    configuration = (CHECKOUT / "docs" / "Doxyfile").read_text()
+    done = subprocess.run(
+        ["doxygen", "-"],
+        input=f"{configuration}OUTPUT_DIRECTORY={target}\n",
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+    )
+    for line in done.stderr.replace(f"{CHECKOUT}{os.sep}", "").splitlines():
+        LOGGER.warning("doxygen: %s", line)
+    return target / "xml"
+
+
+class Entries:
+    """The public names, each with its elements of the XML."""
+
+    def __init__(self, xml: Path) -> None:
+        self.by_name: dict[str, list[ET.Element]] = collections.defaultdict(list)
+        compounds = ET.parse(xml / "index.xml").getroot()
+        classes = {}
+        for each in compounds:
+            if each.get("kind") in ("class", "struct"):
+                classes[each.findtext("name", "")] = each
+            elif each.get("kind") in ("namespace", "file"):
+                self.add_members(ET.parse(xml / f"{each.get('refid')}.xml"), each.get("kind", ""))
+        for name, each in classes.items():
+            template = name.partition("<")[0]
+            if template.rpartition("::")[0] in classes:  # a part of the entry of its class
+                continue
+            primary = classes.get(template)
+            if primary is None or primary is each or not primary.findall("member"):
+                element = ET.Element("innerclass", refid=each.get("refid", ""), prot="public")
+                element.text = name
+                self.by_name[template.removeprefix("dlbridge::")].append(element)
+
+    def add_members(self, compound: ET.ElementTree[Any], kind: str) -> None:
+        for each in compound.iter("memberdef"):
+            if kind == "file" and each.find("briefdescription/para") is None:
+                continue
+            location = each.find("location")
+            if location is not None and SHOWN_ONCE in location.get("file", ""):
+                continue
+            if (each.get("kind") == "define") == (kind == "file"):
+                name = each.findtext("qualifiedname") or each.findtext("name", "")
+                self.by_name[name.removeprefix("dlbridge::")].append(each)
+
+
+def drop_references(xml: Path, shown: set[str]) -> None:
+    """Replaces references to files and to classes without an entry by their text."""
+    reference = re.compile(r"<ref refid=\"([^\"]+)\" kindref=\"compound\"[^>]*>(.*?)</ref>")
+    for file in xml.glob("*.xml"):
+        text = file.read_text()
+        file.write_text(reference.sub(lambda each: each[0 if each[1] in shown else 2], text))
+
+
+def write_entry(xml: Path, name: str, elements: list[ET.Element]) -> ET.Element:
+    """Writes the elements as Doxygen writes a namespace. Returns its row of the index."""
+    identifier = "entry_" + re.sub(r"\W", "_", name)
+    root = ET.Element("doxygen", version="1.9")
+    compound = ET.SubElement(root, "compounddef", id=identifier, kind="namespace")
+    scope = "dlbridge::python" if name.startswith("python::") else "dlbridge"
+    ET.SubElement(compound, "compoundname").text = scope
+    compound.extend(each for each in elements if each.tag == "innerclass")
+    section = ET.SubElement(compound, "sectiondef", kind="user-defined")
+    section.extend(each for each in elements if each.tag == "memberdef")
+    ET.ElementTree(root).write(xml / f"{identifier}.xml", encoding="utf-8", xml_declaration=True)
+    row = ET.Element("compound", refid=identifier, kind="namespace")
+    ET.SubElement(row, "name").text = f"entry {name}"
+    return row
+
+
+def write_entries(app: Sphinx) -> None:
+    xml = run_doxygen(Path(app.outdir).parent / "doxygen")
+    app.config.breathe_projects = {"dlbridge": str(xml)}
+    entries = Entries(xml).by_name
+    shown = {one.get("refid", "") for each in entries.values() for one in each}
+    drop_references(xml, shown)
+    entries = Entries(xml).by_name
+    pages: dict[str, Path] = {}
+    for page in sorted((Path(app.srcdir) / "reference" / "cpp").glob("*.md")):
+        for name in " ".join(BLOCK.findall(page.read_text())).split():
+            if name not in entries:
+                LOGGER.warning("%s: no header declares %s", page, name)
+            elif name in pages:
+                LOGGER.warning("%s: %s is also in %s", page, name, pages[name].name)
+            pages[name] = page
+    for name in sorted(set(entries) - set(pages)):
+        LOGGER.warning("no page of docs/reference/cpp names %s", name)
+    index = ET.parse(xml / "index.xml")
+    index.getroot().extend(write_entry(xml, *each) for each in entries.items())
+    index.write(xml / "index.xml", encoding="utf-8", xml_declaration=True)
+
+
+def find_in_namespace(
+    app: Sphinx, env: BuildEnvironment, node: pending_xref, text: nodes.TextElement
+) -> nodes.Element | None:
+    """Resolves names in comments, which state no namespace; a namespace itself has no entry."""
+    if node.get("refdomain") != "cpp":
+        return None
+    target = node["reftarget"]
+    if target.removeprefix("dlbridge::") in ("dlbridge", "python"):
+        return text
+    node.attributes.pop("cpp:parent_key", None)
+    for namespace in ("dlbridge::", "dlbridge::python::"):
+        found = env.domains["cpp"].resolve_xref(
+            env, node["refdoc"], app.builder, node["reftype"], namespace + target, node, text
+        )
+        if found is not None:
+            return found
+    return None
+
+
+class CppEntries(DoxygenNamespaceDirective):
+    required_arguments = 0
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        names, self.content = list(self.content), StringList()
+        self.options = {"content-only": None, "members": ""}  # type: ignore[assignment]
+        shown = []
+        for name in names:
+            self.arguments = [f"entry {name}"]
+            shown += super().run()
+        return shown
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.setup_extension("breathe")
+    app.connect("builder-inited", write_entries)
+    app.connect("missing-reference", find_in_namespace)
+    app.add_directive("cpp-entries", CppEntries)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
