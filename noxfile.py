@@ -162,7 +162,7 @@ def quick(session: nox.Session) -> None:
 @nox.session(tags=["quick"])
 def extension(session: nox.Session) -> None:
     """The extension of the README, built with pybind11 by pip, and called."""
-    session.install(*group("pytest", "numpy", "build", "stubs", "pictures"), *machine.torch())
+    session.install(*group("pytest", "numpy", "build", "stubs", "images"), *machine.torch())
     install_wheel(session)
     install_headers(session)
     if machine.torch():
@@ -770,7 +770,7 @@ def example(session: nox.Session) -> None:
 @nox.session(tags=["tests", "first"])
 def examples(session: nox.Session) -> None:
     """The examples, which pip builds in isolation from a folder of wheels: outputs and tests."""
-    install_wheel(session, *group("pytest", "build", "examples", "pictures"), *torch(session))
+    install_wheel(session, *group("pytest", "build", "examples", "images"), *torch(session))
     install_headers(session)
     session.install("--no-deps", *map(str, package.tools().glob("*.whl")))
     builds.prepare(session, "release")
