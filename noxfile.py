@@ -509,7 +509,7 @@ def gpu(session: nox.Session) -> None:
     session.run("python3", __file__, "gpu", "--", *session.posargs, external=True)
 
 
-@nox.session(tags=["tests"])
+@nox.session(tags=["long"])
 def gpu_offline(session: nox.Session) -> None:
     """The start of the command gpu without a network, nox and dlpack, on a simulated driver."""
     session.install(*group("pytest", "gpu-offline"))
