@@ -74,5 +74,15 @@ def keep_summary(
         lines.insert(0, "")
 
 
+# Tables of results, which have every word that a reader may search for.
+UNSEARCHED = re.compile(r"generated/(?!defects)|reference/changelog")
+
+
+def leave_out_of_search(app: Sphinx, doctree: object) -> None:
+    if UNSEARCHED.match(app.env.docname):
+        app.env.metadata[app.env.docname]["nosearch"] = True
+
+
 def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", keep_summary, priority=400)
+    app.connect("doctree-read", leave_out_of_search)
