@@ -48,6 +48,7 @@ html_theme = "furo"
 html_title = f"dlbridge {release}"
 html_static_path = ["site/static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(DOCS / "site" / "search.js")
 html_copy_source = False
 html_show_sphinx = False
 templates_path = []
