@@ -1,6 +1,6 @@
 // Ranks the results of Sphinx's search. Sphinx requires every word, and lists equal matches by their
 // titles; this adds up the words that a page has, rare ones and those of headings first.
-const Scorer = {
+var Scorer = {
   objNameMatch: 11,
   objPartialMatch: 6,
   objPrio: { 0: 15, 1: 5, 2: -5 },
@@ -44,6 +44,4 @@ function rankPages(searchTerms) {
   return results.filter((each) => each[4] >= best / 4);
 }
 
-document.addEventListener("DOMContentLoaded", () => {
-  if (typeof Search !== "undefined") Search.performTermsSearch = rankPages;
-});
+if (typeof Search !== "undefined") Search.performTermsSearch = rankPages;

@@ -14,14 +14,7 @@ DLPACK_VERSION: tuple[int, int]
 
 class CopyForbiddenError(BufferError, ValueError):
     """Raised if the result needs a copy that the caller forbade (copy=False), or that
-    the method never makes (reshape, view).
-
-    Examples
-    --------
-    >>> dlbridge.from_dlpack(np.zeros((2, 3))).T.reshape(6)
-    Traceback (most recent call last):
-    dlbridge.CopyForbiddenError: reshape(): a copy is needed but forbidden: ...
-    """
+    the method never makes (reshape, view)."""
 
 @final
 class dtype(str):
