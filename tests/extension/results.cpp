@@ -194,10 +194,12 @@ void add_results(py::module_& m) {
   dlbridge::def(
       m, "as_ndarray", [](dlbridge::managed_tensor x) { return x; }, py::arg("x"),
       dlbridge::returns{library::numpy});
-  // [bind]
+  // [bind_like]
   dlbridge::def(m, "doubled", doubled, py::arg("x"));
+  // [/bind_like]
+  // [bind_build]
   dlbridge::def(m, "count_to", count_to, py::arg("n"), dlbridge::returns{dlbridge::library::numpy});
-  // [/bind]
+  // [/bind_build]
   // [out]
   using length_n = dlbridge::shape<dlbridge::named<'n'>>;
   using output = dlbridge::argument<float, length_n, dlbridge::row_major>;
