@@ -10,6 +10,7 @@
 
 #if WITH_DEVICES
 #include <dlbridge/python/devices.hpp>
+#include <dlbridge/runtime.hpp>
 #endif
 
 namespace py = pybind11;
@@ -89,6 +90,45 @@ void add_moving_array(py::module_& m) {
   dlbridge::def_dlpack(bound);
 }
 
+// In place of a function of a .cu file that launches a kernel: copies the numbers on the stream.
+using cudaStream_t = struct CUstream_st*;
+void launch(float const* from, float* to, std::int64_t count, cudaStream_t stream) {
+  dlbridge::device const gpu(kDLCUDA, 0);
+  DLTensor source{};
+  source.data = const_cast<float*>(from);
+  source.device = gpu.abi();
+  source.ndim = 1;
+  source.dtype = dlbridge::dtype_of<float>().abi();
+  source.shape = &count;
+  DLTensor destination = source;
+  destination.data = to;
+  dlbridge::transfer_into(dlbridge::tensor_view(source), dlbridge::tensor_view(destination),
+                          dlbridge::stream_ref(gpu, stream), true);
+}
+
+// [gpu]
+template <class T>
+using gpu_vector = dlbridge::argument<T, dlbridge::shape<dlbridge::named<'n'>>, dlbridge::row_major,
+                                      dlbridge::on_cuda>;
+
+auto filtered(gpu_vector<float const> const& x) {  // an array of CuPy or PyTorch on a GPU
+  auto out = x.empty_like();                       // of the same library, on the same GPU
+  auto const stream = static_cast<cudaStream_t>(x.stream().native_handle());
+  launch(x.data(), out.data(), x.count(), stream);  // enqueues a kernel
+  return out;                                       // without waiting for it
+}
+// [/gpu]
+
+// [gpu_out]
+auto filtered_into(gpu_vector<float const> const& x, gpu_vector<float> out) {
+  dlbridge::stream_ref const stream = x.stream();
+  dlbridge::order_after(stream, out.stream());  // does nothing if it is the same stream
+  launch(x.data(), out.data(), x.count(), static_cast<cudaStream_t>(stream.native_handle()));
+  dlbridge::order_after(out.stream(), stream);
+  return out;  // the object that the caller passed
+}
+// [/gpu_out]
+
 }  // namespace
 #endif
 
@@ -105,6 +145,10 @@ PYBIND11_MODULE(plain_device_extension, m) {
   dlbridge::init(m);
 #if WITH_DEVICES
   add_moving_array(m);
+  // [gpu_bind]
+  dlbridge::def(m, "filtered", filtered, py::arg("x"));
+  // [/gpu_bind]
+  dlbridge::def(m, "filtered_into", filtered_into, py::arg("x"), py::arg("out"));
 #endif
   m.def("cast_host", [](borrowed x) { return read(x); });
   dlbridge::def(m, "read_host", [](borrowed x) { return read(x); });

@@ -45,13 +45,25 @@ static_assert(std::is_same_v<decltype(std::declval<argument_to_read const&>().em
                                  std::declval<dlbridge::dtype>())),
                              dlbridge::any_argument>);
 
+// [build]
 dlbridge::managed_tensor count_to(int n) {
   std::vector<float> values;
   for (int i = 0; i < n; ++i) {
     values.push_back(static_cast<float>(i));
   }
-  return dlbridge::build(std::move(values));
+  return dlbridge::build(std::move(values));  // the tensor owns the vector; no element is copied
 }
+// [/build]
+
+// [like]
+auto doubled(dlbridge::argument<float const, dlbridge::shape<dlbridge::dynamic_extent>> x) {
+  auto out = x.empty_like();  // the library of the argument allocates the result
+  for (std::int64_t i = 0; i < x.extent(0); ++i) {
+    out(i) = 2 * x(i);
+  }
+  return out;  // an array of that library
+}
+// [/like]
 
 void add_owning_results(binder& functions) {
   functions.add("to_managed", [](int x) { return count_to(x); });
@@ -182,6 +194,12 @@ void add_results(py::module_& m) {
   dlbridge::def(
       m, "as_ndarray", [](dlbridge::managed_tensor x) { return x; }, py::arg("x"),
       dlbridge::returns{library::numpy});
+  // [bind_like]
+  dlbridge::def(m, "doubled", doubled, py::arg("x"));
+  // [/bind_like]
+  // [bind_build]
+  dlbridge::def(m, "count_to", count_to, py::arg("n"), dlbridge::returns{dlbridge::library::numpy});
+  // [/bind_build]
   // [out]
   using length_n = dlbridge::shape<dlbridge::named<'n'>>;
   using output = dlbridge::argument<float, length_n, dlbridge::row_major>;

@@ -43,6 +43,16 @@ void add_small_float(Add&& add, std::string const& name) {
       [encode](argument<std::int64_t const, vector> x) { return encode(x); }, "x");
 }
 
+// [half]
+inline auto halved(dlbridge::argument<dlbridge::float16 const, vector> x) {
+  auto out = x.empty_like();
+  for (std::int64_t i = 0; i < x.extent(0); ++i) {
+    out(i) = dlbridge::float16(x(i) / 2);  // computes with float, and rounds once
+  }
+  return out;
+}
+// [/half]
+
 template <class Add>
 void add_element_types(Add&& add) {
   add_small_float<dlbridge::float16>(add, "float16");
@@ -56,14 +66,7 @@ void add_element_types(Add&& add) {
   add_small_float<dlbridge::float8_e5m2fnuz>(add, "float8_e5m2fnuz");
   add_small_float<dlbridge::float8_e8m0fnu>(add, "float8_e8m0fnu");
   add(
-      "halved",
-      [](argument<dlbridge::float16 const, vector> x) {
-        auto out = x.empty_like();
-        for (std::int64_t i = 0; i < x.extent(0); ++i) {
-          out(i) = dlbridge::float16(x(i) / 2);
-        }
-        return out;
-      },
+      "halved", [](argument<dlbridge::float16 const, vector> x) { return halved(std::move(x)); },
       "x");
   add(
       "negate_bfloat16",

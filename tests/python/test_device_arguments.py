@@ -131,3 +131,30 @@ def test_a_tensor_without_a_stream_of_the_device_is_refused(driver: Driver) -> N
             continue  # it has __cuda_stream__, whose handle states no runtime
         with pytest.raises(ValueError, match="stream"):
             dlbridge.from_dlpack(x, stream=t)
+
+
+def test_a_function_of_arrays_of_a_gpu() -> None:
+    """The work is enqueued on the stream of the argument, and the function does not wait."""
+    driver = Driver("cuda")
+    driver.reset()
+    ours, theirs = driver.stream(), driver.stream()
+    buffers = driver.buffer(16), driver.buffer(16)
+    x, out = (
+        dlbridge.from_pointer(buffer.address, 4, "float32", device="cuda", stream=stream.handle)
+        for buffer, stream in zip(buffers, (ours, theirs))
+    )
+    ours.write(buffers[0], 7)
+    theirs.write(buffers[1], 9)
+    pending = driver.pending
+    # [gpu_out]
+    assert device_extension.filtered_into(x, out) is out
+    # [/gpu_out]
+    assert driver.pending > pending
+    theirs.read(buffers[1])
+    theirs.synchronize()
+    assert buffers[1].peek() == b"\7" * 16
+    assert driver.races == []
+    with pytest.raises(BufferError):  # the library of a Tensor has no allocator for a GPU
+        device_extension.filtered(x)
+    with pytest.raises(TypeError, match=r"argument 'x': expected .* on cuda.*; got .* on cpu"):
+        device_extension.filtered(dlbridge.empty(4, "float32"))

@@ -23,6 +23,13 @@ def extension(request: pytest.FixtureRequest) -> Any:
     return module_of(request.param)
 
 
+def test_a_function_of_float16(extension: Any) -> None:
+    # [half]
+    y = extension.halved(np.array([1, 3], "float16"))
+    assert y.dtype == "float16" and y.tolist() == [0.5, 1.5]
+    # [/half]
+
+
 def type_named(name: str) -> Any:
     return np.dtype(np.float16 if name == "float16" else getattr(ml_dtypes, name))
 

@@ -97,6 +97,25 @@ def test_a_copy_and_a_capsule_return_as_a_new_object(binding: str) -> None:
     assert array.tolist() == [0, 0, 0]
 
 
+def test_the_library_of_the_argument_allocates(extension: Any) -> None:
+    np = pytest.importorskip("numpy")
+    # [like]
+    y = extension.doubled(np.ones(3, "float32"))  # an array of NumPy
+    # [/like]
+    assert (type(y), y.tolist()) == (np.ndarray, [2, 2, 2])
+
+
+def test_a_vector_lives_as_long_as_its_arrays(extension: Any) -> None:
+    pytest.importorskip("numpy")
+    # [build]
+    a = extension.count_to(4)  # the array owns the vector
+    tail = a[1:]
+    del a
+    assert tail.tolist() == [1, 2, 3]
+    del tail  # no array is left: the vector is destroyed here
+    # [/build]
+
+
 def test_out_is_the_result(extension: Any) -> None:
     np = pytest.importorskip("numpy")
     x, y = np.ones(3, "f4"), np.zeros(3, "f4")
