@@ -14,7 +14,8 @@ DLPACK_VERSION: tuple[int, int]
 
 class CopyForbiddenError(BufferError, ValueError):
     """Raised if the result needs a copy that the caller forbade (copy=False), or that
-    the method never makes (reshape, view)."""
+    the method never makes (reshape, view).
+    """
 
 @final
 class dtype(str):

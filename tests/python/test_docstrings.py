@@ -45,6 +45,8 @@ def documented() -> dict[str, ast.AST]:
     return result
 
 
+# The module makes the exception in C++; to_numpy is another name of numpy.
+WITHOUT_EXAMPLE = ("CopyForbiddenError", "Tensor.to_numpy")
 DOCUMENTED = documented()
 
 
@@ -57,7 +59,7 @@ def docstring(name: str) -> str:
 @pytest.mark.parametrize("name", sorted(DOCUMENTED))
 def test_the_examples(name: str) -> None:
     found = doctest.DocTestParser().get_doctest(docstring(name), dict(NAMES), name, None, None)
-    assert found.examples or name == "Tensor.to_numpy"  # another name of numpy()
+    assert found.examples or name in WITHOUT_EXAMPLE
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     assert doctest.DocTestRunner(optionflags=flags).run(found).failed == 0
 
