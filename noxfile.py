@@ -580,11 +580,11 @@ def soak_sanitized(session: nox.Session) -> None:
 
 @nox.session(tags=["tests"])
 def soak(session: nox.Session) -> None:
-    """300,000 rounds of each exchange: memory does not grow, and every deleter runs once."""
+    """100,000 rounds of each exchange: memory does not grow, and every deleter runs once."""
     install_wheel(session, *group("pytest", "numpy"))
     modules = counterparts(session)
     session.run("pytest", *BY_TEST, "tests/python/test_soak.py", *session.posargs,
-                env={"DLBRIDGE_TEST_MODULES": modules, "DLBRIDGE_SOAK": "3"})  # fmt: skip
+                env={"DLBRIDGE_TEST_MODULES": modules})  # fmt: skip
 
 
 COVERED = 95  # percent of the lines of the headers that the tests must execute
@@ -790,6 +790,17 @@ def examples(session: nox.Session) -> None:
     session.run("pytest", "-q", "-p", "no:cacheprovider")
     folder = build_example(session, gallery.NAMED["array_library"])
     session.run("ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error")
+
+
+@nox.session(tags=["long"])
+def moved_bindings(session: nox.Session) -> None:
+    """Four bindings in the old form and with dlbridge: 117 calls, and what differs."""
+    install_wheel(session, *group("pytest", "build", "examples"), *torch(session))
+    index = package.index(*group("examples-build"))
+    session.env["SKBUILD_CMAKE_BUILD_TYPE"] = "Debug"
+    session.env["SKBUILD_CMAKE_DEFINE"] = "CMAKE_CXX_FLAGS_DEBUG=-O0"
+    install_example(session, "moved_bindings", "--no-index", f"--find-links={index}")
+    run_program(session, gallery.NAMED["moved_bindings"], compare=True)
 
 
 # The build systems of tests/package/build_systems, by the packages that they require.

@@ -47,7 +47,7 @@ PEERS = [
           (*CORE, "tests/python/test_extension_numpy.py", "tests/python/peers", *STATEMENTS)),
     # The last one that exports compact arrays without strides.
     Peers("numpy-2.2", ("numpy",),
-          (*ALL, "--ignore=tests/python/tools", "-k", "extension or numpy")),
+          ("tests/python/test_extension_numpy.py", "tests/python/peers/test_numpy.py")),
     Peers("others", ("numpy", "pyarrow", "onnxruntime", "warp", "dask", "array_api_compat",
                      "joblib", "cuda.core", "cupy", "nanobind")),
     Peers("mlx", ("mlx",)),
