@@ -37,8 +37,8 @@ PRODUCING = ("copies", "exporting", "flags", "lifetime", "requests")  # modules 
 OF_PRODUCERS = {rule for rule in RULES if rule.startswith("P-")}
 OF_CONSUMERS = {rule for rule in RULES if rule.startswith("C-")}
 # The session planted examines every row, and beside the own rule of a defect the quick ones of its
-# side: that takes half an hour. Elsewhere every twelfth defect and every sixteenth variant are enough to
-# notice that the tool has become blind or unjust.
+# side: that takes half an hour. Elsewhere every twelfth defect and every sixteenth variant are
+# enough to notice that the tool has become blind or unjust.
 ALL = "DLBRIDGE_ALL_PLANTED" in os.environ
 OF_VALUES = {"importing.sign_of_zero_lost", "importing.float32_rounded_to_float16"}
 EXAMINED_DEFECTS = sorted({*sorted(DEFECTS)[:: 1 if ALL else 12], *OF_VALUES})
