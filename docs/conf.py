@@ -48,6 +48,7 @@ myst_heading_anchors = 6
 myst_links_external_new_tab = False
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"
 html_title = f"dlbridge {release}"
 html_static_path = ["site/static"]
 html_css_files = ["site.css"]

@@ -161,7 +161,7 @@ def find_in_namespace(
     if target.removeprefix("dlbridge::") in ("dlbridge", "python"):
         return text
     node.attributes.pop("cpp:parent_key", None)
-    for namespace in ("dlbridge::", "dlbridge::python::"):
+    for namespace in ("dlbridge::", "dlbridge::python::", "dlbridge::errc::"):
         found = env.domains["cpp"].resolve_xref(
             env, node["refdoc"], app.builder, node["reftype"], namespace + target, node, text
         )

@@ -18,12 +18,12 @@ ARGUMENTS = r"\([\w, .=&*:]*\)"
 NAME = {
     "cpp": re.compile(
         rf"(?<![\w/.<-])(?:\w+::)+~?\w+(?:{ARGUMENTS})?|(?<![\w/.<-])\w*[^\W_]_\w*(?:{ARGUMENTS})?"
-        rf"|\b__\w+__(?:{ARGUMENTS})?|\bk?DL[A-Z]\w+|\b\w+\(\)"
+        rf"|\b__\w+__(?:{ARGUMENTS})?|\bk?DL(?!Pack\b)[A-Z]\w+|\b\w+\(\)"
     ),
     "py": re.compile(
         rf"(?<![\w/.<-])(?:[a-z]\w*[.])+[A-Za-z_]\w+(?:{ARGUMENTS})?|\b\w*_\w*(?:{ARGUMENTS})?"
         rf"|\b[a-z]\w+{ARGUMENTS}|\b\w+=(?:True|False|None|\w+)?|\b(?:None|True|False)\b"
-        r"|\b[A-Z]\w+(?:Error|Exception)\b|\bk?DL[A-Z]\w+"
+        r"|\b[A-Z]\w+(?:Error|Exception)\b|\bk?DL(?!Pack\b)[A-Z]\w+"
     ),
 }
 PLAIN = (nodes.literal, nodes.literal_block, nodes.reference, addnodes.pending_xref,
