@@ -137,9 +137,12 @@ def moved(text: str, folder: Path) -> str:
 
 
 def card(example: Example) -> str:
-    """The README until its command, and where to read on."""
+    """The README until its command, which comes before the output here, and where to read on."""
     command = re.escape(f"python3 noxfile.py example {example.name}  # ")
     body = part(example, rf"\A# [^\n]+\n\n(.+?^```sh\n{command}[^\n]+\n```)$")
+    sentence, _, rest = body.partition("\n\n")
+    result, _, command = rest.rpartition("\n\n")
+    body = "\n\n".join([sentence, command, result])
     page = part(example, r"\]\((\.\./\.\./docs/[^)]+)\)")
     title = re.search(r"\A# (.+)", (example.folder / page.partition("#")[0]).read_text())
     links = f"Files: [examples/{example.name}]({example.folder / 'README.md'})."

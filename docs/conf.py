@@ -30,6 +30,7 @@ extensions = [
     "sphinx_copybutton",
     "cpp_reference",
     "repository_links",
+    "names_in_text",
 ]
 exclude_patterns = ["field"]
 nitpicky = True
@@ -40,14 +41,18 @@ nitpick_ignore_regex = [  # signatures also name internals, other libraries and 
     ("py:class", r"(?!dlbridge\.).*|dlbridge\._core\..*|dlbridge\.typing\.SupportsArrow\w+"),
 ]
 
+python_maximum_signature_line_length = 76
+
 # Markdown as on GitHub: anchors of headings, and links to files of the repository.
 myst_heading_anchors = 6
 myst_links_external_new_tab = False
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"
 html_title = f"dlbridge {release}"
 html_static_path = ["site/static"]
 html_css_files = ["site.css"]
+html_favicon = "site/static/favicon.svg"
 html_search_scorer = str(DOCS / "site" / "search.js")
 html_copy_source = False
 html_show_sphinx = False
@@ -84,6 +89,18 @@ def leave_out_of_search(app: Sphinx, doctree: object) -> None:
         app.env.metadata[app.env.docname]["nosearch"] = True
 
 
+DESCRIPTION = (
+    "dlbridge passes tensors between NumPy, PyTorch, JAX, TensorFlow and C++ arrays through DLPack,"
+    " without a copy: tutorials, how-to guides, explanation and reference."
+)
+
+
+def describe(app: Sphinx, page: str, template: str, context: dict[str, str], tree: object) -> None:
+    if page == app.config.root_doc:
+        context["metatags"] += f'<meta name="description" content="{DESCRIPTION}">'
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("html-page-context", describe)
     app.connect("autodoc-process-docstring", keep_summary, priority=400)
     app.connect("doctree-read", leave_out_of_search)

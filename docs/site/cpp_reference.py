@@ -22,6 +22,7 @@ import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
+from sphinx.domains.cpp import CPPDomain
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
@@ -95,9 +97,11 @@ class Entries:
 
 def adapt(xml: Path, entries: Entries) -> None:
     """Replaces references to what has no entry by their text, and the names of classes by those
-    within their namespace, which write_entry states."""
+    within their namespace, which write_entry states. Leaves out deleted functions, and `inline`."""
     shown = {one.get("refid") for each in entries.by_name.values() for one in each}
     reference = re.compile(r"<ref refid=\"([^\"]+)\" kindref=\"(\w+)\"[^>]*>(.*?)</ref>")
+    member = re.compile(r"\s*<memberdef .*?</memberdef>", re.DOTALL)
+    deleted = re.compile(r"<argsstring>[^<]*=\s*delete</argsstring>")
     scope = re.compile(r"(<compoundname>)(?:dlbridge::python|dlbridge|std)::")
 
     def adapted(found: re.Match[str]) -> str:
@@ -105,7 +109,8 @@ def adapt(xml: Path, entries: Entries) -> None:
         return found[0 if kept else 3]
 
     for file in xml.glob("*.xml"):
-        text = reference.sub(adapted, file.read_text())
+        text = reference.sub(adapted, file.read_text().replace(' inline="yes"', ' inline="no"'))
+        text = member.sub(lambda found: "" if deleted.search(found[0]) else found[0], text)
         is_class = file.name.startswith(("class", "struct"))
         file.write_text(scope.sub(r"\1", text) if is_class else text)
 
@@ -156,13 +161,37 @@ def find_in_namespace(
     if target.removeprefix("dlbridge::") in ("dlbridge", "python"):
         return text
     node.attributes.pop("cpp:parent_key", None)
-    for namespace in ("dlbridge::", "dlbridge::python::"):
+    for namespace in ("dlbridge::", "dlbridge::python::", "dlbridge::errc::"):
         found = env.domains["cpp"].resolve_xref(
             env, node["refdoc"], app.builder, node["reftype"], namespace + target, node, text
         )
         if found is not None:
             return found
     return None
+
+
+def link_to_classes(app: Sphinx, doctree: nodes.document) -> None:
+    """The name of a class within the class leads to it, and not to the constructor."""
+    for node in doctree.findall(pending_xref):
+        key = node.get("cpp:parent_key")
+        if key and node["reftarget"] in [str(identifier) for identifier, *_ in key.data]:
+            del node["cpp:parent_key"]
+
+
+def name_conditions(app: Sphinx, doctree: nodes.document) -> None:
+    """Breathe writes the command of Doxygen, `pre`."""
+    for name in doctree.findall(nodes.field_name):
+        if name.astext() == "pre":
+            name.children = [nodes.Text("Requires")]
+
+
+class Domain(CPPDomain):
+    """Parameters are no objects, which the search would find."""
+
+    def get_objects(self) -> Iterator[tuple[str, str, str, str, str, int]]:
+        for each in super().get_objects():
+            if each[2] not in ("functionParam", "templateParam"):
+                yield each
 
 
 class CppEntries(DoxygenNamespaceDirective):
@@ -182,6 +211,9 @@ class CppEntries(DoxygenNamespaceDirective):
 def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("breathe")
     app.connect("builder-inited", write_entries)
+    app.add_domain(Domain, override=True)
+    app.connect("doctree-read", link_to_classes)
+    app.connect("doctree-read", name_conditions)
     app.connect("missing-reference", find_in_namespace)
     app.add_directive("cpp-entries", CppEntries)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Links and pictures of the pages as GitHub shows them.
 
-A link to a file or folder of the checkout that is no page leads to the repository. A picture in two
-versions follows the colours of the site:
+A link to a file or folder of the checkout that is no page leads to the repository. A citation such
+as "spec 1.2" leads to that section of reference/protocol.md. A picture in two versions follows the
+colours of the site:
 
     <picture>
       <source media="(prefers-color-scheme: dark)" srcset="calls_dark.svg">
@@ -63,6 +64,40 @@ class RepositoryLinks(SphinxTransform):
         node.replace_self(new)
 
 
+PROTOCOL = "reference/protocol"
+CITED = re.compile(r"(?<!Python )spec(?:ification)? (\d[.]\d)")
+
+
+class Citations(SphinxTransform):
+    default_priority = 210  # after the links of the page
+
+    def apply(self, **kwargs: Any) -> None:
+        text = Path(self.env.doc2path(PROTOCOL)).read_text()
+        headings = re.findall(r"^### ((\d[.]\d).*)", text, re.MULTILINE)
+        anchors = {
+            section: re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+            for heading, section in headings
+        }
+        for node in list(self.document.findall(nodes.Text)):
+            if isinstance(node.parent, (nodes.paragraph, nodes.emphasis)):
+                self.link(node, anchors)
+
+    def link(self, text: nodes.Text, anchors: dict[str, str]) -> None:
+        parts: list[nodes.Node] = []
+        end = 0
+        for found in CITED.finditer(text):
+            if found[1] in anchors:
+                link = addnodes.pending_xref(
+                    refdomain="doc", reftype="myst", reftarget=PROTOCOL,
+                    reftargetid=anchors[found[1]], refdoc=self.env.docname, refexplicit=True,
+                )  # fmt: skip
+                link += nodes.inline("", found[0])
+                parts += [nodes.Text(text[end : found.start()]), link]
+                end = found.end()
+        if parts:
+            text.parent.replace(text, [*parts, nodes.Text(text[end:])])
+
+
 class Pictures(SphinxTransform):
     default_priority = 200  # before Sphinx collects the images
 
@@ -91,5 +126,6 @@ class Pictures(SphinxTransform):
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("repository", "", "env")
     app.add_transform(RepositoryLinks)
+    app.add_transform(Citations)
     app.add_transform(Pictures)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
