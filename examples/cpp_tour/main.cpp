@@ -176,6 +176,19 @@ void building_on() {
   // [/build_on]
 }
 
+void building_read_only() {
+  // [read_only]
+  auto frozen = dlbridge::build(std::make_shared<matrix const>(2, 3));
+  assert(frozen.view().read_only());
+
+  auto owner = std::make_shared<matrix>(2, 3);
+  dlbridge::description d = dlbridge::describe(*owner);
+  d.flags |= dlbridge::flag_read_only;
+  auto guarded = dlbridge::build_on(std::move(owner), d);
+  assert(guarded.view().read_only());
+  // [/read_only]
+}
+
 void building_with_a_deleter() {
   // [deleter]
   struct with_free {
@@ -437,6 +450,7 @@ int main() {
   exchanging();
   building();
   building_on();
+  building_read_only();
   building_with_a_deleter();
   allocating();
   lending();

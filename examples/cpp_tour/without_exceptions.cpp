@@ -82,7 +82,26 @@ bool try_size(dlbridge::managed_tensor m, std::int64_t& size) {
 }
 // [/adopt]
 
+template <class T>
+struct numbers {  // of any rank, on the memory of the tensor
+  dlbridge::managed_tensor owner;
+  T* first;
+};
+
 }  // namespace
+
+// [check]
+template <class T>
+struct dlbridge::array_traits<numbers<T>> {
+  static report check(tensor_view const& v) noexcept {
+    return check_view(v, tensor_span<T>::required());
+  }
+  static numbers<T> adopt(managed_tensor&& m) noexcept {
+    T* const first = tensor_span<T>(m).data();  // check has accepted it
+    return {std::move(m), first};
+  }
+};
+// [/check]
 
 int main(int count, char**) {
   if (count > 1) {  // with an argument the program ends by DLBRIDGE_ON_ERROR
@@ -99,5 +118,10 @@ int main(int count, char**) {
                        !try_size(dlbridge::build(std::vector<float>(7)), size) &&
                        !try_size(dlbridge::build(std::vector<double>(4)), size) &&
                        !try_size(dlbridge::managed_tensor(), size);
-  return right && adopted ? 0 : 1;
+  dlbridge::report why;
+  bool const checked =
+      dlbridge::try_adopt_as<numbers<float>>(dlbridge::build(std::vector<float>(4)), why) &&
+      !dlbridge::try_adopt_as<numbers<float>>(dlbridge::build(std::vector<double>(4)), why) &&
+      why.has(dlbridge::errc::dtype_mismatch);
+  return right && adopted && checked ? 0 : 1;
 }

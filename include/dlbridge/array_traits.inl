@@ -87,9 +87,13 @@ description describe(T& array) noexcept {
   // Instantiates it here: clang++ takes an assertion that fails in can_describe for a missing
   // describe.
   static_assert(sizeof(traits) != 0);
-  static_assert(detail::can_describe<T>,
+  constexpr bool of_mutable = detail::can_describe<std::remove_const_t<T>>;
+  static_assert(of_mutable,
                 "dlbridge: array_traits of this type has no describe for it, which exports an "
                 "array. Add static description describe(T&) noexcept");
+  static_assert(detail::can_describe<T> || !of_mutable,
+                "dlbridge: array_traits of this type has no describe for a const array. Add static "
+                "description describe(T const&) noexcept, or make describe a template");
   if constexpr (detail::can_describe<T>) {
     static_assert(noexcept(traits::describe(array)),
                   "dlbridge: array_traits<T>::describe must be noexcept; it runs while ownership "

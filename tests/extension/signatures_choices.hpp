@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <dlbridge/types/complex.hpp>
@@ -37,6 +39,23 @@ inline double trace(real_matrix x) {
 }
 // [/any_of]
 
+// [same_dtype]
+using real_vector = dlbridge::any_of<dlbridge::types<float const, double const>, vector>;
+
+inline dlbridge::managed_tensor running_total(real_vector x) {
+  return dlbridge::visit(x, [](auto span) {
+    using T = std::remove_const_t<typename decltype(span)::element_type>;
+    dlbridge::tensor<T, vector> out(
+        dlbridge::build_empty(dlbridge::dtype_of<T>(), {span.extent(0)}));
+    T sum = 0;
+    for (std::int64_t i = 0; i < span.extent(0); ++i) {
+      out(i) = sum += span(i);
+    }
+    return std::move(out).release();
+  });
+}
+// [/same_dtype]
+
 template <class Add>
 void add_choices(Add&& add) {
   add("sum_diagonal", [](floats x) { return trace(x); }, "x");
@@ -52,6 +71,7 @@ void add_choices(Add&& add) {
       },
       "x");
   add("copied_choice", [](floats const& x) { return dlbridge::copy_of(x); }, "x");
+  add("running_total", running_total, "x");
   add("is_rows", [](rows x) { return x.view().rank(); }, "x");
   add("kept_choice", [](kept_floats x) { return x; }, "x");
   add(

@@ -48,6 +48,13 @@ def test_a_result_of_the_callers_library(extension: Any, dtype: str) -> None:
         assert (type(result), result.dtype, result.tolist()) == (type(x), x.dtype, x.tolist())
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_result_of_the_arguments_dtype(extension: Any, dtype: str) -> None:
+    for x in (np.ones(3, dtype), torch.from_numpy(np.ones(3, dtype))):
+        result = extension.running_total(x)
+        assert (type(result), result.dtype, result.tolist()) == (type(x), x.dtype, [1, 2, 3])
+
+
 def test_a_list_needs_its_dtype(extension: Any) -> None:
     """NumPy makes int64 of whole numbers."""
     with pytest.raises(TypeError, match=r"Pass numpy\.asarray\(\) of it"):

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import subprocess
+import sys
 from multiprocessing import shared_memory
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,35 +17,10 @@ import dlbridge
 SHAPE = (2, 3)
 
 
-# [worker]
-def scale(name: str, factor: float) -> None:
-    """Runs in the other process, and multiplies the numbers of the block where they are."""
-    block = shared_memory.SharedMemory(name)
-    t = dlbridge.as_tensor(block.buf[:48].cast("d", SHAPE))  # float64[2, 3]
-    a = np.from_dlpack(t)
-    a *= factor
-    del t, a  # the block cannot be closed before
-    block.close()
-
-
-# [/worker]
-
-
 def test_two_processes_use_one_block() -> None:
-    # [block]
-    block = shared_memory.SharedMemory(create=True, size=48)
-    t = dlbridge.as_tensor(block.buf[:48].cast("d", SHAPE))
-    np.from_dlpack(t)[...] = 2
-
-    process = multiprocessing.get_context("spawn").Process(target=scale, args=(block.name, 3.0))
-    process.start()
-    process.join()
-    assert t.tolist() == [[6, 6, 6], [6, 6, 6]]
-
-    del t
-    block.close()
-    block.unlink()
-    # [/block]
+    program = Path(__file__).with_name("shared_block.py")
+    result = subprocess.run([sys.executable, str(program)], capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (0, "[[6.0, 6.0, 6.0], [6.0, 6.0, 6.0]]\n"), result
 
 
 def test_a_block_in_use_is_not_closed() -> None:

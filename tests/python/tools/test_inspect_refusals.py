@@ -169,3 +169,14 @@ def test_the_repair_of_an_immutable_array() -> None:
     match = re.match(r"pass (dlbridge.from_dlpack\(x, readonly=True\))$", repair)
     assert match is not None
     assert eval(match[1], {"dlbridge": dlbridge, "x": x}).readonly
+
+
+def test_the_repair_of_a_layout_or_mark_that_some_consumers_misuse() -> None:
+    constant = np.arange(3.0)
+    constant.flags.writeable = False
+    for x, what in ((np.arange(3.0)[::-1], "A stride is negative"), (constant, "It is read-only")):
+        copied = eval(
+            refusal(inspect(x), what).repair.partition(": ")[2], {"dlbridge": dlbridge, "x": x}
+        )
+        assert copied.strides == (1,) and not copied.readonly
+        assert copied.tolist() == x.tolist()

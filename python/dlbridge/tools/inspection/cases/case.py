@@ -114,6 +114,7 @@ class Case:
     reactions: Reactions
     sentence_of: Callable[[Description], str] | None = None  # a sentence, for the oddity
     rule: str = ""  # of conformance, that a tensor with the property breaks
+    repair: str = ""  # what to pass instead
 
     def sentence(self, x: Description) -> str:
         return (self.sentence_of or self.why)(x)

@@ -180,6 +180,7 @@ REST = [
             nanobind="TypeError",
         ),
         lambda x: "It is read-only.",
+        repair="pass a copy to a consumer that writes: dlbridge.from_dlpack(x, copy=True)",
     ),
     Case(
         "padded without need",

@@ -126,6 +126,7 @@ STRIDES = [
             f"A stride is negative: {list(x.layout.strides) if x.layout else []}; it runs "
             "backwards."
         ),
+        repair="pass a copy: dlbridge.from_dlpack(x, copy=True)",
     ),
     Case(
         "broadcast",

@@ -38,7 +38,8 @@ def _of_tensors(x: Observation, verdicts: Sequence[Verdict]) -> Iterator[Oddity]
                 sentence,
                 affected(verdicts, case.name, case.reactions),
                 () if len(names) == len(described) else tuple(names),
-                rule=case.rule,
+                case.repair,
+                case.rule,
             )
 
 

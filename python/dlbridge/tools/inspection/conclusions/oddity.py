@@ -17,7 +17,7 @@ class Oddity:
     what: str
     who: str = ""  # the effect on consumers
     protocols: tuple[str, ...] = ()  # by which it shows; empty: it concerns the object
-    repair: str = ""  # what the author of the producer should change
+    repair: str = ""  # what the author should change, or the caller pass
     rule: str = ""  # of conformance, that is broken
 
     @property
