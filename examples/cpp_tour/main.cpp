@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every operation of docs/reference/cpp_overview.md, in its order: one function each, with assertions.
+// Every operation of docs/reference/cpp_overview.md, in its order: one function each, with
+// assertions.
 #undef NDEBUG  // keep the assertions in a release build
 #include <array>
 #include <cassert>
