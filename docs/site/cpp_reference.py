@@ -179,9 +179,9 @@ def link_to_classes(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def name_conditions(app: Sphinx, doctree: nodes.document) -> None:
-    """Breathe writes the command of Doxygen, `pre`."""
+    """Breathe writes the command of Doxygen, `pre`, which Sphinx capitalises."""
     for name in doctree.findall(nodes.field_name):
-        if name.astext() == "pre":
+        if name.astext() == "Pre":
             name.children = [nodes.Text("Requires")]
 
 
