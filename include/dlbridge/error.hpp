@@ -12,8 +12,8 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 
-/// The reasons why dlbridge refuses a tensor or a request. docs/reference/errors.md describes when each of
-/// them is reported.
+/// The reasons why dlbridge refuses a tensor or a request. docs/reference/errors.md describes when
+/// each of them is reported.
 enum class errc : std::uint8_t {
   // The object, its capsule or its struct is invalid.
   not_a_producer,    ///< The object has no `__dlpack__`.
