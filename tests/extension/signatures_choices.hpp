@@ -71,7 +71,7 @@ void add_choices(Add&& add) {
       },
       "x");
   add("copied_choice", [](floats const& x) { return dlbridge::copy_of(x); }, "x");
-  add("running_total", running_total, "x");
+  add("running_total", [](real_vector x) { return running_total(std::move(x)); }, "x");
   add("is_rows", [](rows x) { return x.view().rank(); }, "x");
   add("kept_choice", [](kept_floats x) { return x; }, "x");
   add(

@@ -47,8 +47,9 @@ ROWS = [
     ),
     Reason(
         "version_mismatch",
-        "the major version of the struct is not 1; a legacy struct, or the DLTensor of an "
-        "exchange table, neither of which has flags, is requested for padded sub-byte elements",
+        "the major version of the struct is not 1; or padded sub-byte elements, which need a "
+        "flag, are requested as a legacy struct or as the DLTensor of an exchange table, "
+        "which have no flags",
         "BufferError",
         "request max_version=(1, 0) or newer from the producer, or use a newer dlbridge",
         (t.MAJOR,),
@@ -66,14 +67,14 @@ ROWS = [
         "a size in bits or an address does not fit 64 bits; an index does not fit the index_type"
         " of an mdspan",
         "BufferError",
-        "pass a view of fewer elements: with strides of 0, more than 2^60 bytes are possible; "
-        "for an mdspan choose a wider index_type",
+        "pass a view of fewer elements: strides of 0 can describe more than 2^60 bytes; for "
+        "an mdspan choose a wider index_type",
     ),
     Reason(
         "null_data",
-        "a non-empty tensor has no memory, such as PyTorch's fake and lazy tensors (for its meta"
-        " tensors PyTorch raises ValueError); in C++ also an empty owner, such as a "
-        "managed_tensor that was moved from, where a function takes a tensor_view",
+        "a non-empty tensor has no memory, such as PyTorch's fake and lazy tensors (for its "
+        "meta tensors PyTorch raises ValueError). In C++ also: a function that takes a "
+        "tensor_view receives an empty owner, such as a managed_tensor that was moved from",
         "BufferError",
         "give the tensor storage first; in C++ pass an owner that has a tensor or an array",
         (t.EMPTY,),
@@ -101,8 +102,8 @@ ROWS = [
     ),
     Reason(
         "device_mismatch",
-        "the device differs from the required one, is unknown, or its memory cannot be reached "
-        "or moved",
+        "the device differs from the required one or is unknown; or its memory cannot be "
+        "reached or moved",
         "BufferError",
         "move the tensor first",
         (t.UNSUPPORTED_DEVICE,),
