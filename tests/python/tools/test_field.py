@@ -204,7 +204,7 @@ def test_one_cause_is_one_row() -> None:
     ]
     text = "\n".join(rule_pages.faults_section(field))
     assert text.count(row.what) == 1
-    assert f"C-36, 2 exchanges | [{row.id}](generated/defects/torch.md#{row.id}) |" in text
+    assert f"C-36, 2 exchanges | [{row.id}](defects/torch.md#{row.id}) |" in text
     assert "`dlbridge conformance torch --only C-12 --only C-30`" in text
 
 
