@@ -14,6 +14,10 @@ from torch.utils.data import DataLoader, Dataset
 
 import dlbridge
 
+# JAX, if another test of this process has imported it, and CPython from 3.12 on warn of a fork
+# beside other threads. The workers use no library that has such threads.
+pytestmark = pytest.mark.filterwarnings(r"ignore:.*fork\(\)")
+
 
 def decode(index: int) -> dlbridge.Tensor:
     """Stands for a function of an extension, which returns memory of C++."""

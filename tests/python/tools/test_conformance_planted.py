@@ -154,7 +154,7 @@ def test_a_sound_variant_breaks_no_rule(row: str, examined: dict[str, Future[Res
 
 def test_there_are_enough_rows() -> None:
     assert len(DEFECTS) >= 330
-    assert len(EXAMINED_DEFECTS) >= 60
+    assert len(EXAMINED_DEFECTS) >= (len(DEFECTS) if ALL else 30)
     assert sum(each.is_new for each in DEFECTS.values()) >= 60
     assert len(NOT_FOUND) <= 0.05 * len(DEFECTS)
     assert len(VARIANTS) >= 24
