@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm
 from matplotlib.ticker import MaxNLocator, NullLocator
+from report import LIBRARIES, TEN
 
 Json = dict[str, Any]
 
@@ -232,6 +233,11 @@ def calls(report: Json, folder: Path) -> None:
     ], folder, "calls")  # fmt: skip
 
 
+def ten(report: Json, folder: Path) -> None:
+    rows = [(label.replace("`", ""), calls) for label, calls in TEN]
+    panels(report, [("Time of one call ...", rows, LIBRARIES)], folder, "ten")
+
+
 # ---- peers ----
 
 PEERS = (("def_fast", "dlbridge::def_fast", "blue"), ("def", "dlbridge::def", "blue"),
@@ -335,9 +341,10 @@ def growth(report: Json, folder: Path) -> None:
             x, y = [int(n) for n in rates], [rate / rates["1"] for rate in rates.values()]
             axes.plot(x, y, color=hue, marker=MARKS[index], markersize=3.5)
             ends.append((x[-1], y[-1], name, hue))
-        axes.plot([1, 4], [1, 4], color=colour("faint"), linewidth=1, zorder=0)
-        axes.set_ylim(0, 4.2)
-        axes.set_xticks([1, 2, 4])
+        most = x[-1]
+        axes.plot([1, most], [1, most], color=colour("faint"), linewidth=1, zorder=0)
+        axes.set_ylim(0, most * 1.05)
+        axes.set_xticks(x)
         axes.grid(axis="y")
         axes.tick_params(length=0, which="both")
         end_labels(axes, ends)
@@ -423,6 +430,7 @@ def draw(report: Json, folder: Path) -> None:
             growth(report, folder)
             if "calls" in report:
                 calls(report, folder)
+                ten(report, folder)
                 peers(report, folder)
             if "copies" in report:
                 copies(report, folder)

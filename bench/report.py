@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes docs/generated/performance.md and its plots from the report of bench/py/measure.py.
+"""Writes docs/generated/performance.md and its plots from the report of bench/py/measure.py, and
+the table of ten calls in docs/explanation/performance.md.
 
-    report.py FILE [--copies FILE]   stores the report beside the page, and writes page and plots
-    report.py --check                compares the page with the stored report
+    report.py FILE [--copies FILE]   stores the report beside the page, and writes pages and plots
+    report.py --check                compares the pages with the stored report
 
 The plots require matplotlib; --check requires only Python.
 """
@@ -21,6 +22,46 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "generated" / "performance
 STORED = PAGE.with_suffix(".json")
 PLOTS = PAGE.with_suffix("")  # the folder of the plots
 NOT_SHOWN = ("anchors", "sizes")
+USERS_PAGE = PAGE.parents[1] / "explanation" / "performance.md"
+BEGIN = "<!-- ten calls: written by bench/report.py -->"
+END = "<!-- end of ten calls -->"
+
+# The calls that users ask for: what each is, and the call of each library.
+LIBRARIES = {"dlbridge": "dlbridge", "np": "NumPy", "torch": "PyTorch", "nanobind": "nanobind",
+             "tvm_ffi": "tvm-ffi"}  # fmt: skip
+TEN = [
+    ("`from_dlpack` of a NumPy array", {
+        "dlbridge": "dlbridge.from_dlpack(ndarray)", "np": "np.from_dlpack(ndarray)",
+        "torch": "torch.from_dlpack(ndarray)", "tvm_ffi": "tvm_ffi.from_dlpack(ndarray)"}),
+    ("`from_dlpack` of a PyTorch tensor", {
+        "dlbridge": "dlbridge.from_dlpack(torch)", "np": "np.from_dlpack(torch)",
+        "torch": "torch.from_dlpack(torch)", "tvm_ffi": "tvm_ffi.from_dlpack(torch)"}),
+    ("`from_dlpack` of a JAX array", {
+        "dlbridge": "dlbridge.from_dlpack(jax)", "np": "np.from_dlpack(jax)",
+        "torch": "torch.from_dlpack(jax)", "tvm_ffi": "tvm_ffi.from_dlpack(jax)"}),
+    ("`np.from_dlpack` of this library's array", {
+        "dlbridge": "np.from_dlpack(Tensor)", "np": "np.from_dlpack(ndarray)",
+        "torch": "np.from_dlpack(torch)", "nanobind": "np.from_dlpack(nanobind)",
+        "tvm_ffi": "np.from_dlpack(tvm_ffi)"}),
+    ("`torch.from_dlpack` of this library's array", {
+        "dlbridge": "torch.from_dlpack(Tensor)", "np": "torch.from_dlpack(ndarray)",
+        "torch": "torch.from_dlpack(torch)", "nanobind": "torch.from_dlpack(nanobind)",
+        "tvm_ffi": "torch.from_dlpack(tvm_ffi)"}),
+    ("C++ function of one NumPy array", {
+        "dlbridge": "def_fast(ndarray)", "nanobind": "nanobind ndarray(ndarray)",
+        "tvm_ffi": "tvm_ffi nop(ndarray)"}),
+    ("C++ function of one PyTorch tensor", {
+        "dlbridge": "def_fast(torch)", "nanobind": "nanobind ndarray(torch)",
+        "tvm_ffi": "tvm_ffi nop(torch)"}),
+    ("C++ function of eight PyTorch tensors", {
+        "dlbridge": "def_fast(torch x8)", "tvm_ffi": "tvm_ffi nop(torch x8)"}),
+    ("new array of NumPy", {
+        "dlbridge": "def_fast returns to numpy", "np": "np.empty",
+        "nanobind": "nanobind returns to numpy"}),
+    ("new tensor of PyTorch", {
+        "dlbridge": "def_fast returns to torch", "torch": "torch.empty",
+        "nanobind": "nanobind returns to torch"}),
+]  # fmt: skip
 
 SECTIONS = {  # by the beginning of the id of a limit
     "import": "Import",
@@ -145,13 +186,13 @@ ANCHORS = ("empty call", "capsule handshake", "pybind11 no-op(Tensor)", "C: own 
            "C: round trip by table (Tensor)")  # fmt: skip
 
 
-def image(name: str, text: str) -> Iterator[str]:
+def image(name: str, text: str, folder: str = PLOTS.name) -> Iterator[str]:
     """A plot, in the variant for the reader's page."""
     yield from (
         "",
         "<picture>",
-        f'  <source media="(prefers-color-scheme: dark)" srcset="{PLOTS.name}/{name}-dark.svg">',
-        f'  <img alt="{text}" src="{PLOTS.name}/{name}-light.svg">',
+        f'  <source media="(prefers-color-scheme: dark)" srcset="{folder}/{name}-dark.svg">',
+        f'  <img alt="{text}" src="{folder}/{name}-light.svg">',
         "</picture>",
     )
 
@@ -184,7 +225,10 @@ def growth(report: Json) -> Iterator[str]:
         "The slope is in empty calls for each byte, tensor, type or dimension. R² states how well "
         "a line fits; it has no meaning where the cost is constant."
     )
-    yield from image("growth", "Cost by bytes, live tensors, tensors per call, types and rank")
+    yield from image(
+        "growth",
+        "Cost by bytes, live tensors, tensors per call, elements of a list, types and rank",
+    )
     for sweep in report["growth"]:
         yield from ("", f"### By {sweep['name']}", "")
         first, last = sweep["series"][0]["points"][0]["x"], sweep["series"][0]["points"][-1]["x"]
@@ -273,6 +317,30 @@ def omitted(report: Json) -> Iterator[str]:
         yield from (f"- `{name}`: {why}" for name, why in absent.items())
 
 
+def ten_calls(report: Json) -> Iterator[str]:
+    """The table for users."""
+    here = report["environment"]
+    times = {each["name"]: each["a_ns"] for each in report["calls"]}
+    yield (
+        f"Nanoseconds of one call on one core of an {here['processor']} with CPython "
+        f"{here['python']}, in the run of {here['date']}."
+    )
+    yield ""
+    yield f"| Call | {' | '.join(LIBRARIES.values())} |"
+    yield f"|---|{'---:|' * len(LIBRARIES)}"
+    for label, calls in TEN:
+        cells = [f"{times[calls[name]]:,.0f}" if calls.get(name) in times else ""
+                 for name in LIBRARIES]  # fmt: skip
+        yield f"| {label} | {' | '.join(cells)} |"
+    yield from image("ten", "The same times of ten calls, as a plot", f"../generated/{PLOTS.name}")
+
+
+def users_page(report: Json) -> str:
+    before, rest = USERS_PAGE.read_text().split(BEGIN)
+    table = "\n".join(ten_calls(report))
+    return f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.partition(END)[2]}"
+
+
 def page(report: Json) -> str:
     lines = [
         "# Performance figures",
@@ -307,9 +375,11 @@ def main() -> int:
     stored = Path(options.report) if options.report else STORED
     report = json.loads(stored.read_text())
     if options.check:
-        same = PAGE.read_text() == page(report)
-        print("the page is that of its report" if same else f"{PAGE}: run bench/report.py")
-        return int(not same)
+        differs = [each for each, text in ((PAGE, page(report)), (USERS_PAGE, users_page(report)))
+                   if each.read_text() != text]  # fmt: skip
+        for each in differs:
+            print(f"{each}: run bench/report.py")
+        return int(bool(differs))
     if options.copies:
         report["copies"] = json.loads(Path(options.copies).read_text())
     import plots
@@ -317,6 +387,7 @@ def main() -> int:
     plots.draw(report, PLOTS)
     STORED.write_text(json.dumps(report, indent=1) + "\n")
     PAGE.write_text(page(report))
+    USERS_PAGE.write_text(users_page(report))
     return 0
 
 

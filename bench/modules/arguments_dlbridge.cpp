@@ -5,8 +5,10 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 using any_floats = dlbridge::tensor_span<float const>;
@@ -57,6 +59,22 @@ static void add_pairs(pybind11::module_& m) {
   (add_both(m, "two_of_number", [](tensor_span<Elements const>, double) {}), ...);
 }
 
+template <std::size_t>
+using float_of = any_floats;
+
+// A function of as many tensors as indices, with its name.
+template <std::size_t... Indices>
+static void add_of(pybind11::module_& m, std::index_sequence<Indices...>) {
+  static std::vector<std::string> const names{("x" + std::to_string(Indices))...};
+  dlbridge::def_fast(m, ("fast" + std::to_string(sizeof...(Indices))).c_str(),
+                     [](float_of<Indices>...) {}, {names[Indices].c_str()...});
+}
+
+template <std::size_t... Counts>
+static void add_counts(pybind11::module_& m) {
+  (add_of(m, std::make_index_sequence<Counts>()), ...);
+}
+
 #if !defined(MODULE_NAME)  // arguments_compiled is the same in compiled mode
 #define MODULE_NAME arguments_dlbridge
 #endif
@@ -64,15 +82,8 @@ PYBIND11_MODULE(MODULE_NAME, m) {
   using t = any_floats;
   dlbridge::init(m);
   dlbridge::def_fast(m, "fast", [](t) {}, {"x"});
-  dlbridge::def_fast(m, "fast1", [](t) {}, {"a"});
-  dlbridge::def_fast(m, "fast2", [](t, t) {}, {"a", "b"});
-  dlbridge::def_fast(m, "fast3", [](t, t, t) {}, {"x", "y", "z"});
-  dlbridge::def_fast(m, "fast4", [](t, t, t, t) {}, {"a", "b", "c", "d"});
-  dlbridge::def_fast(m, "fast8", [](t, t, t, t, t, t, t, t) {},
-                     {"a", "b", "c", "d", "e", "f", "g", "h"});
-  dlbridge::def_fast(
-      m, "fast16", [](t, t, t, t, t, t, t, t, t, t, t, t, t, t, t, t) {},
-      {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"});
+  add_counts<1, 2, 3, 4, 8, 16, 32, 64>(m);
+  dlbridge::def_fast(m, "fast_list", [](std::vector<t> const&) {}, {"x"});
   dlbridge::def_fast(m, "fast_matrix", [](matrix) {}, {"x"});
   dlbridge::def_fast(m, "fast_owned", [](owned_floats) {}, {"x"});
   m.def("object", [](pybind11::object const&) {});

@@ -3,9 +3,13 @@
 // dtype, but not the version and the extents, and passes no stream.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace nb = nanobind;
 using any_floats = nb::ndarray<float const, nb::device::cpu>;
@@ -18,15 +22,25 @@ static nb::ndarray<float, Framework...> make() {
   return nb::ndarray<float, Framework...>(values, {6}, owner);
 }
 
+template <std::size_t>
+using float_of = any_floats;
+
+// A function of as many tensors as indices, with its name.
+template <std::size_t... Indices>
+static void add_of(nb::module_& m, std::index_sequence<Indices...>) {
+  m.def(("argument" + std::to_string(sizeof...(Indices))).c_str(), [](float_of<Indices>...) {});
+}
+
+template <std::size_t... Counts>
+static void add_counts(nb::module_& m) {
+  (add_of(m, std::make_index_sequence<Counts>()), ...);
+}
+
 NB_MODULE(arguments_nanobind, m) {
   using t = any_floats;
   m.def("argument", [](t) {});
-  m.def("argument1", [](t) {});
-  m.def("argument2", [](t, t) {});
-  m.def("argument3", [](t, t, t) {});
-  m.def("argument4", [](t, t, t, t) {});
-  m.def("argument8", [](t, t, t, t, t, t, t, t) {});
-  m.def("argument16", [](t, t, t, t, t, t, t, t, t, t, t, t, t, t, t, t) {});
+  add_counts<1, 2, 3, 4, 8, 16, 32, 64>(m);
+  m.def("argument_list", [](std::vector<t> const&) {});
   m.def("choice", [](nb::ndarray<nb::ro, nb::device::cpu> x) -> std::size_t {
     if (x.dtype() == nb::dtype<float>()) {
       return sizeof(float);

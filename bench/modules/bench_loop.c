@@ -14,7 +14,7 @@
 #endif
 #endif
 
-enum { MAX_ARGUMENTS = 31, WARM_CALLS = 100 };
+enum { MAX_ARGUMENTS = 64, WARM_CALLS = 100 };
 
 static double now_ns(void) {
   struct timespec t;

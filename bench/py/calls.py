@@ -230,6 +230,12 @@ def add_arguments(calls: Calls, libraries: Libraries, arrays: dict[str, Any]) ->
         if nop:
             calls.add(group, f"tvm_ffi nop({name})", nop, x)
             calls.add(group, f"tvm_ffi nop({name} x3)", nop, x, x, x)
+        if name == "torch":
+            for count in (8, 16):
+                xs = (x,) * count
+                calls.add(group, f"def_fast({name} x{count})", getattr(ours, f"fast{count}"), *xs)
+                if nop:
+                    calls.add(group, f"tvm_ffi nop({name} x{count})", nop, *xs)
         if libraries.nanobind is not None:
             calls.add(group, f"nanobind ndarray({name})", libraries.nanobind.argument, x)
             calls.add(group, f"nanobind ndarray({name} x3)", libraries.nanobind.argument3, x, x, x)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the cost of a call grows: with bytes, live tensors, tensors per call, types and rank.
+"""How the cost of a call grows: with bytes, live tensors, tensors per call, elements of a list,
+types and rank.
 
 The first point of a series is the paired ratio of the call to an empty call. The others are paired
 with the call at the first x, which varies less than an empty call does. So a slope is in empty
@@ -106,7 +107,7 @@ def by_tensors(libraries: Libraries, quick: bool) -> Steps:
     arrays["bare C"] = Bare((2, 3))
     if libraries.torch is not None:
         arrays["torch"] = libraries.torch.zeros(2, 3)
-    for count in (1, 2, 4, 8, 16):
+    for count in (1, 2, 4, 8, 16) if quick else (1, 2, 4, 8, 16, 32, 64):
         cases = {}
         for kind, x in arrays.items():
             xs = (x,) * count
@@ -117,6 +118,26 @@ def by_tensors(libraries: Libraries, quick: bool) -> Steps:
             if libraries.nanobind is not None and kind != "torch":
                 function = getattr(libraries.nanobind, f"argument{count}")
                 cases[f"nanobind ndarray({kind})"] = of(function, *xs)
+        yield count, cases
+
+
+def by_elements(libraries: Libraries, quick: bool) -> Steps:
+    """Lists of one array each time: the elements that a function takes as a container."""
+    import arguments_dlbridge as ours
+
+    arrays: dict[str, Any] = {"ndarray": np.zeros((2, 3), dtype="float32")}
+    if libraries.torch is not None:
+        arrays["torch"] = libraries.torch.zeros(2, 3)
+    for count in (1, 100) if quick else (1, 10, 100, 1000, 10_000):
+        cases = {}
+        for kind, x in arrays.items():
+            given = [x] * count
+            cases[f"def_fast({kind})"] = of(ours.fast_list, given)
+            if libraries.tvm_ffi is not None:
+                nop = libraries.tvm_ffi.get_global_func("testing.nop")
+                cases[f"tvm_ffi nop({kind})"] = of(nop, given)
+            if libraries.nanobind is not None and kind != "torch":
+                cases[f"nanobind ndarray({kind})"] = of(libraries.nanobind.argument_list, given)
         yield count, cases
 
 
@@ -152,6 +173,7 @@ SWEEPS = (
         of_the_process=True,
     ),
     Sweep("tensors per call", "tensors per call", by_tensors, needs="arguments_dlbridge"),
+    Sweep("elements of a list", "arrays in the list", by_elements, needs="arguments_dlbridge"),
     Sweep("types", "types of the arguments, in turn", by_types, logarithmic=True),
     Sweep("rank", "rank", by_rank),
 )

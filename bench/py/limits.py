@@ -76,6 +76,8 @@ ARGUMENTS = (
     Limit("def_fast-checked", "def_fast row-major matrix(Tensor)", "def_fast(Tensor)", 1.20, gate=True),
     Limit("def_fast-torch-tvm_ffi", "def_fast(torch)", "tvm_ffi nop(torch)", 0.36),
     Limit("def_fast-torch3-tvm_ffi", "def_fast(torch x3)", "tvm_ffi nop(torch x3)", 0.57),
+    Limit("def_fast-torch8-tvm_ffi", "def_fast(torch x8)", "tvm_ffi nop(torch x8)", 0.50, gate=True),
+    Limit("def_fast-torch16-tvm_ffi", "def_fast(torch x16)", "tvm_ffi nop(torch x16)", 0.50, gate=True),
     Limit("def_fast-torch-nanobind", "def_fast(torch)", "nanobind ndarray(torch)", 0.035, gate=True),
     Limit("def_fast-owned-table", "def_fast owned(torch)", "C: own by table (torch)", 1.40, gate=True),
     Limit("def_fast-owned-tvm_ffi", "def_fast owned(torch)", "tvm_ffi.from_dlpack(torch)", 0.46, gate=True),

@@ -23,7 +23,7 @@ import numpy as np
 import dlbridge
 
 SECONDS = 0.1
-THREADS = (1, 2, 4)
+THREADS = (1, 2, 4, 8)
 
 
 # A C function that only reads the type of its argument. Its result is not counted by references.

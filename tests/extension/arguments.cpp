@@ -2,6 +2,7 @@
 // Every kind of tensor parameter, each also as an optional; and functions of several parameters.
 #include <dlbridge/broadcast.hpp>
 #include <dlbridge/copy.hpp>
+#include <dlbridge/python/import/detail/torch_tensor.hpp>
 #include <dlbridge/python/import/import_tensor.hpp>
 
 #include <cstdint>
@@ -111,6 +112,11 @@ void add_arguments(py::module_& m) {
     return std::vector<std::int64_t>{visit(x, [](auto span) { return span.count(); }),
                                      copy.view().count(),
                                      dlbridge::broadcast_to<float>(x, {2, 3}).count()};
+  });
+  // Whether the functions of PyTorch describe an object, after a call that tested them.
+  m.def("reads_torch", [](py::object x) {
+    DLTensor tensor{};
+    return dlbridge::python::detail::read_torch_tensor(x.ptr(), tensor);
   });
   binder functions(m);
   add_kind<span_to_read>(functions, "span_to_read");

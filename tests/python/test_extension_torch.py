@@ -5,17 +5,21 @@ complex ones."""
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from new_interpreter import run
+from test_import_by_table import table_class
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode
 
 import dlbridge
 import extension
+import foreign
 from bindings import BINDINGS, DETAILED, function
 
 peer: Any = torch
@@ -309,3 +313,63 @@ def test_a_dtype_that_the_library_lacks_is_named(extension: Any) -> None:
         "producer failed: expected a tensor from the library's allocator, of int4 for torch; got "
         "Unsupported kInt bits 4"
     )
+
+
+def named_as_of_torch() -> Any:
+    """An object of another library, whose class states the name of PyTorch's."""
+    base = table_class()
+    return type("Tensor", (base,), {"__module__": "torch"})(foreign.tensor())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the exchange table is used")
+@pytest.mark.parametrize(
+    "make, is_read",
+    [
+        (lambda: torch.ones(3), True),
+        (lambda: torch.ones(()), True),
+        (lambda: torch.empty(0, 2), True),
+        (lambda: torch.ones(2, 6, dtype=torch.bfloat16)[:, ::2], True),
+        (lambda: torch.nn.Parameter(torch.ones(3)), True),
+        (lambda: torch.ones(3).as_subclass(Derived), False),
+        (lambda: torch.ones(3, dtype=torch.complex64), False),
+        (lambda: torch.ones(3, dtype=torch.float8_e4m3fn), False),
+        (lambda: torch.eye(3).to_sparse(), False),
+        (lambda: torch.empty(2, device="meta"), False),
+        (named_as_of_torch, False),
+        (lambda: np.ones(3), False),
+    ],
+)
+def test_the_functions_of_pytorch_are_used(extension: Any, make: Any, is_read: bool) -> None:
+    assert extension.by_fast.sum(torch.ones(3)) == 3  # tests them
+    assert extension.reads_torch(make()) == is_read
+
+
+def test_an_object_that_only_has_the_name(extension: Any) -> None:
+    assert extension.by_fast.sum(torch.ones(3)) == 3
+    x = named_as_of_torch()
+    for _ in range(2):
+        assert extension.by_fast.any_tensor(x) == x.handle.address
+
+
+@pytest.mark.parametrize(
+    "active", ["FakeTensorMode()", "torch.device('meta')", "torch.inference_mode()", "Failing()"]
+)
+def test_the_first_call_while_a_mode_is_active(active: str) -> None:
+    """The mode replaces the tensors of the self-test. The exchange table then remains."""
+    output = run(f"""
+        import warnings
+        warnings.simplefilter("ignore")
+        import torch, extension
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        from torch.overrides import TorchFunctionMode
+
+        class Failing(TorchFunctionMode):
+            def __torch_function__(self, *arguments):
+                raise RuntimeError("not here")
+
+        x = torch.arange(6.0)[::2]
+        with {active}:
+            print(extension.by_fast.sum(x))
+        print(extension.by_fast.sum(x))
+    """)
+    assert output == "6.0\n6.0\n"

@@ -55,6 +55,7 @@
 #include <dlbridge/python/import/detail/ndarray.ipp>
 #include <dlbridge/python/import/detail/no_producer.ipp>
 #include <dlbridge/python/import/detail/table_import.ipp>
+#include <dlbridge/python/import/detail/torch_tensor.ipp>
 #include <dlbridge/python/import/detail/type_cache.ipp>
 #include <dlbridge/python/import/detail/type_entry.ipp>
 #include <dlbridge/python/import/detail/work_stream.ipp>

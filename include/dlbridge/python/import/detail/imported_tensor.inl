@@ -15,6 +15,7 @@
 #include <dlbridge/python/import/detail/dlpack_import.hpp>
 #include <dlbridge/python/import/detail/imported_tensor.hpp>
 #include <dlbridge/python/import/detail/known_types.hpp>
+#include <dlbridge/python/import/detail/torch_tensor.hpp>
 #include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/validate.hpp>
 
@@ -58,9 +59,13 @@ bool imported_tensor::try_borrow_fast(PyObject* object, requirement const& need)
   if (!type->has_table || need.writable || !type->exchange.can_lend()) {
     return false;
   }
+  if (type->is_torch && !detail::is_torch_tested()) {
+    return false;  // import_object tests it
+  }
   flags_ = 0;
   bool const is_tested = static_cast<bool>(type->tests);
-  if (!type->exchange.try_lend(object, tensor_)) {  // Python code may run, and replace the entry
+  if (!(type->is_torch && detail::read_torch_tensor(object, tensor_)) &&
+      !type->exchange.try_lend(object, tensor_)) {  // Python code may run, and replace the entry
     suppress_exception();                           // import_object calls __dlpack__
     return false;
   }
@@ -109,6 +114,12 @@ bool imported_tensor::describe_by(tensor_view const& view) noexcept {
 }
 
 inline bool imported_tensor::import_by_table(PyObject* object, import_mode mode) noexcept {
+  if (type_cache::get(Py_TYPE(object)).is_torch && !detail::is_torch_tested()) {
+    detail::test_torch(type_cache::get(Py_TYPE(object)).exchange);
+    if (PyErr_Occurred() != nullptr) {
+      return false;
+    }
+  }
   type_entry const& type = type_cache::get(Py_TYPE(object));
   if (type.has_head) {
     tensor_view const& view = detail::view_of_tensor(object);

@@ -2,12 +2,63 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <complex>
+#include <cstddef>
+
+#include <dlbridge/dtype.hpp>
 #include <dlbridge/layout.hpp>
 #include <dlbridge/python/import/detail/ndarray.hpp>
 #include <dlbridge/python/pending_exception.hpp>
+#include <dlbridge/types/complex.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
+// The dtype for one type number of NumPy; lanes is 0 where DLPack has none. shift is the log2 of
+// the element size, by which byte strides are shifted to strides in elements.
+struct ndarray_type {
+  DLDataType type;
+  std::uint8_t shift;
+};
+
+template <class T>
+constexpr ndarray_type ndarray_type_of() noexcept {
+  std::uint8_t shift = 0;
+  while ((std::size_t{1} << shift) < sizeof(T)) {
+    ++shift;
+  }
+  return {dtype_of<T>().abi(), shift};
+}
+constexpr ndarray_type no_ndarray_type{};
+
+// The dtypes in the order of NumPy's type numbers (NPY_TYPES, the same in NumPy 1 and 2).
+DLBRIDGE_LOCAL inline constexpr ndarray_type ndarray_types[] = {
+    ndarray_type_of<bool>(),
+    ndarray_type_of<signed char>(),
+    ndarray_type_of<unsigned char>(),
+    ndarray_type_of<short>(),
+    ndarray_type_of<unsigned short>(),
+    ndarray_type_of<int>(),
+    ndarray_type_of<unsigned int>(),
+    ndarray_type_of<long>(),
+    ndarray_type_of<unsigned long>(),
+    ndarray_type_of<long long>(),
+    ndarray_type_of<unsigned long long>(),
+    ndarray_type_of<float>(),
+    ndarray_type_of<double>(),
+    no_ndarray_type,  // long double
+    ndarray_type_of<std::complex<float>>(),
+    ndarray_type_of<std::complex<double>>(),
+    no_ndarray_type,  // complex long double
+    no_ndarray_type,  // object
+    no_ndarray_type,  // bytes
+    no_ndarray_type,  // str
+    no_ndarray_type,  // void
+    no_ndarray_type,  // datetime64
+    no_ndarray_type,  // timedelta64
+    {{kDLFloat, 16, 1}, 1}};
+constexpr unsigned ndarray_type_count = sizeof ndarray_types / sizeof *ndarray_types;
+constexpr char ndarray_letters[] = "?bBhHiIlLqQfdgFDGOSUVMme";  // their characters
+
 // The self-test: arrays of every dtype, row-major and with permuted and negative strides, writable
 // and read-only.
 DLBRIDGE_COLD bool test_ndarrays(PyTypeObject* type) noexcept;

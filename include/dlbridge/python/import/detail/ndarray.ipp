@@ -19,6 +19,12 @@ DLBRIDGE_API void state_ndarray_version(managed_tensor const& m) noexcept {
   }
 }
 
+// The result of a method; empty if there is no object, or with an exception set.
+template <class... Arguments>
+inline ref call_method(ref const& object, char const* name, Arguments... arguments) noexcept {
+  return object ? ref::steal(api<PyObject_CallMethod>(object.get(), name, arguments...)) : ref();
+}
+
 // Whether read_ndarray describes this array as its __dlpack__ does.
 DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool test_ndarray(PyObject* array) noexcept {
   DLTensor fields;
@@ -59,19 +65,12 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool test_ndarrays(PyTypeObject* type) noexcept {
   }
   bool all = true;
   for (char const* code = "?bBhHiIlLqQefdFD"; *code != '\0' && all; ++code) {
-    ref const plain = ref::steal(api<PyObject_CallMethod>(numpy.get(), "zeros", "((iii)C)", 2, 3, 4,
-                                                          static_cast<int>(*code)));
-    ref const transposed =
-        plain ? ref::steal(api<PyObject_CallMethod>(plain.get(), "transpose", "iii", 1, 0, 2))
-              : ref();
-    ref const flipped =
-        transposed
-            ? ref::steal(api<PyObject_CallMethod>(numpy.get(), "flip", "Oi", transposed.get(), 1))
-            : ref();
+    ref const plain = call_method(numpy, "zeros", "((iii)C)", 2, 3, 4, static_cast<int>(*code));
+    ref const transposed = call_method(plain, "transpose", "iii", 1, 0, 2);
+    ref const flipped = transposed ? call_method(numpy, "flip", "Oi", transposed.get(), 1) : ref();
     all = flipped && Py_TYPE(flipped.get()) == type && test_ndarray(plain.get()) &&
           test_ndarray(flipped.get());
-    ref const result =
-        all ? ref::steal(api<PyObject_CallMethod>(flipped.get(), "setflags", "i", 0)) : ref();
+    ref const result = all ? call_method(flipped, "setflags", "i", 0) : ref();
     all = result && test_ndarray(flipped.get());
   }
   return all;

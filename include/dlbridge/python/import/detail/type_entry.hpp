@@ -28,10 +28,11 @@ struct alignas(64) type_entry {
   unsigned version_tag = 0;  // 0: the entry is not valid
   /// Whether dlpack is called with the object as first argument: no object has one of its own.
   bool takes_self = false;
-  bool legacy_only = false;      ///< dlpack has no parameter max_version
-  bool has_table = false;        ///< arguments use the exchange table: no __dlpack__ overrides it
-  bool defines_table = false;    ///< from_dlpack uses it as well: the type does not inherit it
-  bool has_head = false;         ///< the objects are Tensors, which begin with a tensor_head
+  bool legacy_only = false;    ///< dlpack has no parameter max_version
+  bool has_table = false;      ///< arguments use the exchange table: no __dlpack__ overrides it
+  bool defines_table = false;  ///< from_dlpack uses it as well: the type does not inherit it
+  bool has_head = false;       ///< the objects are Tensors, which begin with a tensor_head
+  bool is_torch = false;       ///< torch.Tensor or its Parameter, whose objects run no Python code
   bool has_export_path = false;  ///< whether library and from_dlpack are known
   PyObject* dlpack = nullptr;    ///< the type's attribute __dlpack__, or null
   /// numpy.ndarray, if the type is that, or is derived from it and inherits its __dlpack__. That

@@ -135,6 +135,8 @@ DLBRIDGE_NOINLINE DLBRIDGE_API type_entry look_up_type(PyTypeObject* type) noexc
   fresh.exchange = exchange_table::find(header);
   if (!uses_protocol_only()) {
     judge_table(fresh, header);
+    fresh.is_torch = fresh.has_table && (is_named(type, "torch", "Tensor") ||
+                                         is_named(type, "torch.nn.parameter", "Parameter"));
 #if !defined(Py_GIL_DISABLED)  // which calls the table (docs/howto/exchange_in_python.md)
     fresh.has_head = has_tensor_head(type);
 #endif
