@@ -133,7 +133,7 @@ MAX_CODE_LINES = {
     "": 7_200,
     "runtime": 2_950,
     "python": 1_820,
-    "python/import": 2_520,
+    "python/import": 2_530,
     "python/export": 520,
     "python/tensor": 595,
     "python/call": 5_461,

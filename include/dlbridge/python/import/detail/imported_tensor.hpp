@@ -14,7 +14,7 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 /// How a function uses an argument's tensor. A parameter that writes does not borrow by an exchange
-/// table: a bare DLTensor has no flag for read-only memory.
+/// table, as a bare DLTensor has no flag for read-only memory. PyTorch has no read-only tensors.
 enum class import_mode : std::uint8_t { borrow_to_read, borrow_to_write, own };
 
 /// The tensor of an object, imported by the exchange table of the object's type, by `__dlpack__`,

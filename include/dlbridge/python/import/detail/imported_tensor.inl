@@ -56,7 +56,7 @@ bool imported_tensor::try_borrow_fast(PyObject* object, requirement const& need)
            detail::read_ndarray(object, tensor_, dims_, flags_) &&
            (!need.writable || flags_ == 0) && dlbridge::detail::fits_fast_path(tensor_, need);
   }
-  if (!type->has_table || need.writable || !type->exchange.can_lend()) {
+  if (!type->has_table || (need.writable && !type->is_torch) || !type->exchange.can_lend()) {
     return false;
   }
   if (type->is_torch && !detail::is_torch_tested()) {
@@ -64,15 +64,25 @@ bool imported_tensor::try_borrow_fast(PyObject* object, requirement const& need)
   }
   flags_ = 0;
   bool const is_tested = static_cast<bool>(type->tests);
-  if (!(type->is_torch && detail::read_torch_tensor(object, tensor_)) &&
-      !type->exchange.try_lend(object, tensor_)) {  // Python code may run, and replace the entry
-    suppress_exception();                           // import_object calls __dlpack__
-    return false;
+  if (!type->is_torch || !detail::read_torch_tensor(object, tensor_)) {
+    if (need.writable) {
+      return false;
+    }
+    if (!type->exchange.try_lend(object, tensor_)) {  // Python code may run, and replace the entry
+      suppress_exception();                           // import_object calls __dlpack__
+      return false;
+    }
   }
   bool const is_taken =
       need.other_count == 0 ? !is_complex(need.type) : !is_complex(dtype(tensor_.dtype));
-  return is_taken && copy_dims() && dlbridge::detail::fits_fast_path(tensor_, need) &&
-         detail::holds_its_values(tensor_, object, is_tested, detail::import_path::protocol);
+  bool const fits =
+      is_taken && copy_dims() && dlbridge::detail::fits_fast_path(tensor_, need) &&
+      detail::holds_its_values(tensor_, object, is_tested, detail::import_path::protocol);
+  if (fits && need.writable && !detail::may_write(object)) {
+    suppress_exception();  // import_object raises it again
+    return false;
+  }
+  return fits;
 }
 
 bool imported_tensor::is_unchanged(PyObject* object) const noexcept {
