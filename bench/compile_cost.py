@@ -35,7 +35,7 @@ ONCE = ("core", "devices", "python", "pybind11")  # the sources that an extensio
 # texts of refusals are the floor.
 MAX_TIME_RATIOS = {"": (1.6, 1.9), "compiled": (1.15, 1.2)}
 TIME_SLACK = 0.10
-MAX_BYTES = {"": (115_000, 190_000), "compiled": (14_000, 20_000)}
+MAX_BYTES = {"": (117_000, 190_000), "compiled": (14_000, 20_000)}
 MAX_BYTES_OF_COPY = 20_000  # of a C++ unit that calls copy_of, compiled
 MAX_BYTES_OF_EACH = 5_000  # of each further function
 UNITS = 10  # of an extension, for the incremental build

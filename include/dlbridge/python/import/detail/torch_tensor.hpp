@@ -10,7 +10,10 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
 /// Whether the self-test has run. read_torch_tensor describes nothing before.
-inline bool is_torch_tested() noexcept;
+DLBRIDGE_LOCAL inline bool& is_torch_tested() noexcept {
+  static bool is_tested = false;
+  return is_tested;
+}
 
 /// The self-test: compares what read_torch_tensor reads with what the exchange table of
 /// torch.Tensor states, for each dtype and for several layouts. It passes on Linux if
@@ -24,11 +27,10 @@ DLBRIDGE_COLD void test_torch(exchange_table table) noexcept;
 /// of its time. Shape and strides are those of the object.
 /// @return false where the table has to: after a failed self-test, for memory that is not the
 ///   host's, for complex numbers, and for a tensor without memory or strides of its own.
-DLBRIDGE_INLINE bool read_torch_tensor(PyObject* object, DLTensor& out) noexcept;
+bool read_torch_tensor(PyObject* object, DLTensor& out) noexcept;
 }  // namespace python::detail
 DLBRIDGE_END_NAMESPACE
 
-#include <dlbridge/python/import/detail/torch_tensor.inl>
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/import/detail/torch_tensor.ipp>
 #endif
