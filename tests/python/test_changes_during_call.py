@@ -286,7 +286,7 @@ def of_tensors(binding: str) -> Iterator[Case]:
 
     for name, last, within in kinds_of(binding):
         for way, (change, borrowed, owned) in TENSOR_CHANGES.items():
-            if name in WRITING:  # which torch's exchange table does not lend
+            if name in WRITING and FREE_THREADED:  # the exchange table does not lend these
                 borrowed = owned
             yield Case(name, way, last, within, make(change), borrowed, owned)
 
