@@ -27,7 +27,7 @@ echo '{"version": {"string": "3.22.1"}}'
 def differences(checkout: Path) -> list[str]:
     """What docs/howto/builds.md and the CMake files state otherwise than pyproject.toml."""
     project = (checkout / "pyproject.toml").read_text(encoding="utf-8")
-    page = (checkout / "docs" / "builds.md").read_text(encoding="utf-8")
+    page = (checkout / "docs" / "howto" / "builds.md").read_text(encoding="utf-8")
     build = (checkout / "CMakeLists.txt").read_text(encoding="utf-8")
     python = (checkout / "cmake" / "python.cmake").read_text(encoding="utf-8")
 

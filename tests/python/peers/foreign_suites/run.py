@@ -24,7 +24,7 @@ from typing import Any
 from differences import DIFFERENCES, Difference
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parents[3] / "docs" / "peers.md"
+PAGE = HERE.parents[3] / "docs" / "generated" / "peers.md"
 BEGIN, END = "<!-- suites: begin -->", "<!-- suites: end -->"
 ROLES = ("native", "consumer", "producer")
 NUMPY = ("numpy._core.tests.test_dlpack",)
