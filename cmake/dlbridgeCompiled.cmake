@@ -4,6 +4,8 @@
 # its Python and with its flags: a shared one would make extension modules share state.
 #   dlbridge::compiled         as dlbridge::dlbridge
 #   dlbridge::python_compiled  as dlbridge::python; the project finds Python before or after dlbridge
+# Bodies for extensions with the limited API: the project sets DLBRIDGE_LIMITED_API to the oldest CPython that is
+# to load them, such as 3.11, before it adds or finds dlbridge, and defines Py_LIMITED_API for its own units.
 cmake_policy(VERSION 3.24)  # also in a project whose policies are older, which would not hide symbols
 
 function(dlbridge_define_compiled include_directory)
@@ -18,6 +20,14 @@ function(dlbridge_define_compiled include_directory)
   add_library(dlbridge::python_compiled ALIAS dlbridge_python_compiled)
   target_compile_definitions(dlbridge_compiled PUBLIC DLBRIDGE_COMPILED)
   target_link_libraries(dlbridge_compiled PUBLIC dlbridge::dlbridge)
+  if(DLBRIDGE_LIMITED_API)
+    if(NOT DLBRIDGE_LIMITED_API MATCHES "^3\\.([0-9]+)$" OR CMAKE_MATCH_1 LESS 10)
+      message(FATAL_ERROR "DLBRIDGE_LIMITED_API is ${DLBRIDGE_LIMITED_API}: expected the oldest CPython that is to "
+        "load the extension, 3.10 or newer, such as 3.11")
+    endif()
+    math(EXPR limited "(3 << 24) | (${CMAKE_MATCH_1} << 16)" OUTPUT_FORMAT HEXADECIMAL)
+    target_compile_definitions(dlbridge_python_compiled PRIVATE Py_LIMITED_API=${limited})
+  endif()
   target_link_libraries(dlbridge_python_compiled PUBLIC dlbridge_compiled dlbridge::python)
   foreach(library dlbridge_compiled dlbridge_python_compiled)
     set_target_properties(${library} PROPERTIES

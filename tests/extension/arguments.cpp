@@ -63,7 +63,7 @@ void scale(span_to_write const& x, double factor) {
 
 // The sum of both tensors, or -1 if the function holds the GIL.
 double without_gil(argument_to_read x, owned const& y) {
-  return PyGILState_Check() != 0 ? -1 : sum(x.span()) + sum(y.span());
+  return dlbridge::python::detail::holds_gil() ? -1 : sum(x.span()) + sum(y.span());
 }
 
 // A copy of any object, by the function for code that makes its own requests.

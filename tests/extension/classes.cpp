@@ -89,7 +89,7 @@ PyTypeObject* plain_type = nullptr;
 image& image_of(PyObject* self) { return reinterpret_cast<plain_image*>(self)->value; }
 
 PyObject* make_plain(image value) {
-  PyObject* const self = plain_type->tp_alloc(plain_type, 0);
+  PyObject* const self = PyType_GenericAlloc(plain_type, 0);
   if (self != nullptr) {
     new (&image_of(self)) image(std::move(value));
   }
@@ -105,7 +105,7 @@ PyObject* new_plain(PyTypeObject*, PyObject* args, PyObject*) {
 
 void free_plain(PyObject* self) {
   image_of(self).~image();
-  Py_TYPE(self)->tp_free(self);
+  PyObject_Free(self);
   Py_DECREF(plain_type);
 }
 

@@ -21,7 +21,7 @@ visible::shared_samples& samples_of(PyObject* self) {
 PyObject* make_samples(PyTypeObject* type, PyObject* args, PyObject*) {
   Py_ssize_t count = 0;
   PyObject* const self =
-      PyArg_ParseTuple(args, "n", &count) != 0 ? type->tp_alloc(type, 0) : nullptr;
+      PyArg_ParseTuple(args, "n", &count) != 0 ? PyType_GenericAlloc(type, 0) : nullptr;
   if (self != nullptr) {
     new (&samples_of(self)) visible::shared_samples(static_cast<std::size_t>(count));
   }
@@ -30,7 +30,7 @@ PyObject* make_samples(PyTypeObject* type, PyObject* args, PyObject*) {
 void free_samples(PyObject* self) {
   PyTypeObject* const type = Py_TYPE(self);
   samples_of(self).~shared_samples();
-  type->tp_free(self);
+  PyObject_Free(self);
   Py_DECREF(type);
 }
 PyObject* clear_samples(PyObject* self, PyObject*) {

@@ -213,6 +213,7 @@ replacement const replacements[] = {
     RAISES(PyTuple_Pack),
     RAISES(PyType_FromSpec),
     RAISES(PyType_FromSpecWithBases),
+    RAISES(PyType_GenericAlloc),
     RAISES(PyType_Ready),
     RAISES(PyUnicode_AsEncodedString),
     RAISES(PyUnicode_AsUTF8),

@@ -80,7 +80,8 @@ FOREIGN = {
 # The headers that include what the other headers of their folder must not: the library of a bridge,
 # Python.h, and the system's headers.
 EXCEPTIONS = {
-    "python/api.hpp": {"Python.h"},
+    "python/detail/private_api.hpp": {"Python.h"},
+    "python/detail/limited_api.hpp": {"dlfcn.h"},
     "python/src/docstrings.hpp": {"docstrings.inc"},  # which CMake writes
     "exit_guard.hpp": {"unistd.h"},
     "host_memory.hpp": {"sys/mman.h"},
@@ -117,7 +118,12 @@ C_API_CALL = re.compile(r"(?<![\w<&:.>\"])(_?Py[A-Za-z]*_\w+)\(")
 STATIC_BY_PYTHON = re.compile(r"\bstatic [^;(){}]*?(\w+) = (?:ref::\w+\()?api<")
 # min and max are macros where a file includes windows.h first, unless parentheses follow.
 MACRO_CALL = re.compile(r"\b(min|max)\(")
-GUARD = "python/api.hpp"  # defines api and decref
+# The units that need no guard: the one that defines api and decref, and what it guards.
+UNGUARDED = {
+    "python/api.hpp",
+    *(f"python/detail/{name}.hpp" for name in
+      ("private_api", "full_api", "limited_api", "limited_types", "limited_buffers")),
+}  # fmt: skip
 # Functions of python/ and runtime/ use state of their module: the loader would merge those of
 # several modules.
 VISIBLE_NAMESPACE = "DLBRIDGE_BEGIN_NAMESPACE"
@@ -125,15 +131,15 @@ VISIBLE_NAMESPACE = "DLBRIDGE_BEGIN_NAMESPACE"
 BODIES = "#if DLBRIDGE_HEADER_ONLY\n#include <dlbridge/{}>\n#endif\n"
 
 MAX_LINES = {".hpp": 300, ".inl": 400, ".ipp": 400}
-MAX_INTERFACE_LINES = 14_000  # of all headers in include/ together, with their documentation
+MAX_INTERFACE_LINES = 14_145  # of all headers in include/ together, with their documentation
 
 # The code lines that a folder and those in it may have: without comments, blank lines and lines of
 # the preprocessor. A change that needs more says what falls away for it, and raises the number.
 MAX_CODE_LINES = {
     "": 7_200,
     "runtime": 2_950,
-    "python": 1_820,
-    "python/import": 2_530,
+    "python": 2_470,
+    "python/import": 2_480,
     "python/export": 520,
     "python/tensor": 595,
     "python/call": 5_461,
@@ -359,7 +365,7 @@ def faults(headers: dict[str, Header]) -> list[str]:
         result += [
             f"{header.name}: calls {name} without api<>"
             for name in unguarded_calls(header)
-            if header.unit != GUARD
+            if header.unit not in UNGUARDED
         ]
         result += [
             f"{header.name}: initializes the static variable {name} by a call of Python"

@@ -23,7 +23,7 @@ def header(layer: str | None, *includes: str) -> str:
 SOUND = {
     "abi.hpp": header("foundation", "dlpack/dlpack.h"),
     "dtype.hpp": header("values", "dlbridge/abi.hpp"),
-    "python/api.hpp": header(None, "Python.h"),
+    "python/detail/private_api.hpp": header(None, "Python.h"),
     "umbrella.hpp": "// All.\n#pragma once\n#include <dlbridge/dtype.hpp>\n",
 }
 

@@ -54,7 +54,7 @@ SUPPRESSED = {
         Rule("import on a handle", "PyObject_GetAttr", "the next attribute decides"),
         Rule("import from a queue", "PyObject_GetAttrString", "the array then has no known queue"),
         Rule("refuse *", "PyObject_Repr", "the message then says 'a value'"),
-        Rule("refuse *", "PyUnicode_AsUTF8", "the message then says 'a value'"),
+        Rule("refuse *", "PyUnicode_AsUTF8AndSize", "the message then says 'a value'"),
         Rule("refuse *", "PyObject_Str", "the message then has the type of the exception only"),
         Rule("refuse a type", "PyObject_GetAttr", "the message then names no remedy"),
         *(
@@ -62,7 +62,7 @@ SUPPRESSED = {
             for operation in ("*, by_*", "a result*", "a member", "like an argument")
             for function in (
                 "PyImport_ImportModule", "PyObject_GetAttr", "PyObject_GetAttrString",
-                "PyObject_VectorcallMethod", "PyUnicode_AsUTF8",
+                "PyObject_VectorcallMethod", "PyUnicode_AsUTF8AndSize",
             )
         ),
         *(

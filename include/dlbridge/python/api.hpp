@@ -2,25 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#ifndef PY_SSIZE_T_CLEAN
-#define PY_SSIZE_T_CLEAN
-#endif
-#include <Python.h>
-#if defined(Py_LIMITED_API)
-#error \
-    "dlbridge uses the full C API of CPython: do not define Py_LIMITED_API, as STABLE_ABI of \
-nanobind_add_module does."
-#elif PY_VERSION_HEX < 0x03090000
-#error "dlbridge requires CPython 3.9 or newer."
-#elif defined(__GNUC__) && !defined(__EXCEPTIONS)
-#error "dlbridge's Python headers require exceptions: compile without -fno-exceptions."
-#endif
-
 #include <type_traits>
 #include <utility>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/exit_guard.hpp>
+#include <dlbridge/python/detail/private_api.hpp>
+
+#if defined(__GNUC__) && !defined(__EXCEPTIONS)
+#error "dlbridge's Python headers require exceptions: compile without -fno-exceptions."
+#endif
 
 // The units of one extension are all header-only or all compiled, with DLBRIDGE_COMPILED. A linker
 // refuses a variable that is thread-local in the compiled units only. Its message has this name.
@@ -39,10 +30,15 @@ extern DLBRIDGE_LOCAL DLBRIDGE_MARK
 __attribute__((
     weak, used)) DLBRIDGE_MARK dlbridge_header_only_and_compiled_units_do_not_mix_in_one_extension =
     0;
+#endif
+#if !DLBRIDGE_HEADER_ONLY  // the bodies were compiled with Py_LIMITED_API if the unit is
+#if defined(Py_LIMITED_API)
+#define DLBRIDGE_BODIES dlbridge_units_with_Py_LIMITED_API_require_bodies_compiled_with_it
 #else
-extern DLBRIDGE_LOCAL char dlbridge_compiled_units_require_the_compiled_library;
-__attribute__((used)) static char* const dlbridge_required =
-    &dlbridge_compiled_units_require_the_compiled_library;
+#define DLBRIDGE_BODIES dlbridge_units_without_Py_LIMITED_API_require_bodies_compiled_without_it
+#endif
+extern DLBRIDGE_LOCAL char DLBRIDGE_BODIES;
+__attribute__((used)) static char* const dlbridge_required = &DLBRIDGE_BODIES;
 #endif
 }
 #undef DLBRIDGE_MARK

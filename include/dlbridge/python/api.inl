@@ -6,13 +6,7 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-bool interpreter_alive() noexcept {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsInitialized() != 0 && Py_IsFinalizing() == 0;
-#else
-  return Py_IsInitialized() != 0 && _Py_IsFinalizing() == 0;
-#endif
-}
+bool interpreter_alive() noexcept { return Py_IsInitialized() != 0 && !detail::is_finalizing(); }
 
 void decref(PyObject* object) {
   detail::api_guard guard;

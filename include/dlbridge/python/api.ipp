@@ -4,10 +4,12 @@
 
 #include <dlbridge/python/api.hpp>
 
-#if defined(__ELF__) && defined(__clang__) && !DLBRIDGE_HEADER_ONLY
+#if defined(__ELF__) && !DLBRIDGE_HEADER_ONLY
+#if defined(__clang__)
 __attribute__((
     used)) __thread char dlbridge_header_only_and_compiled_units_do_not_mix_in_one_extension = 0;
-char dlbridge_compiled_units_require_the_compiled_library = 0;
+#endif
+char DLBRIDGE_BODIES = 0;
 #endif
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE

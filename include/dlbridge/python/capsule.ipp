@@ -25,7 +25,7 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline report explain_capsule(PyObject* object,
                           same_name(name, struct_traits<DLManagedTensorVersioned>::used_name()));
   report r = refusal(used ? errc::capsule_used : errc::not_a_capsule, expected, "");
   if (!PyCapsule_CheckExact(object)) {
-    r.got.append("an object of type ").append(Py_TYPE(object)->tp_name);
+    r.got.append("an object of type ").append(detail::type_name(Py_TYPE(object)).c_str());
   } else if (name == nullptr) {
     r.got.append("a capsule without a name");
   } else {

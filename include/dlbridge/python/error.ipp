@@ -18,13 +18,14 @@ DLBRIDGE_NOINLINE DLBRIDGE_API ref repr_of(PyObject* object) noexcept {
     api<PyErr_Clear>();
   }
   if (!text && suppress_exception()) {
-    text = ref::steal(api<PyUnicode_FromFormat>("a value of type %s", Py_TYPE(object)->tp_name));
+    text = ref::steal(api<PyUnicode_FromFormat>("a value of type %s",
+                                                detail::type_name(Py_TYPE(object)).c_str()));
   }
   return text;
 }
 
 DLBRIDGE_API char const* import_refusal() noexcept {
-  return api<PyInterpreterState_Get>() != api<PyInterpreterState_Main>()
+  return api<PyInterpreterState_GetID>(api<PyInterpreterState_Get>()) != 0  // that of the main one
              ? "this module uses dlbridge, which does not support subinterpreters: "
                "import it in the main interpreter"
              : nullptr;
@@ -114,9 +115,9 @@ DLBRIDGE_NOINLINE DLBRIDGE_API python_error::taken::taken()
     text.append("python_error was thrown while no Python exception was pending");
     return;
   }
-  text.append(Py_TYPE(exception)->tp_name);
+  text.append(detail::type_name(Py_TYPE(exception)).c_str());
   ref const words = ref::steal(api<PyObject_Str>(exception));
-  char const* const utf8 = words ? api<PyUnicode_AsUTF8>(words.get()) : nullptr;
+  char const* const utf8 = words ? api<PyUnicode_AsUTF8AndSize>(words.get(), nullptr) : nullptr;
   if (utf8 != nullptr) {
     text.append(": ").append(utf8);
   } else {

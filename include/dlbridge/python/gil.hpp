@@ -7,12 +7,6 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-namespace detail {
-// Whether this thread holds the GIL, with the thread state that PyGILState_Ensure would use. Up to
-// 3.11 the current thread state is that of whichever thread holds the GIL.
-inline bool holds_gil() noexcept;
-}  // namespace detail
-
 /// Holds the GIL (an attached thread state) for the lifetime of this object. Any thread may create
 /// one, also while it holds the GIL.
 /// @pre interpreter_alive().
@@ -80,7 +74,6 @@ void require_thread_state();
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
 
-#include <dlbridge/python/gil.inl>
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/gil.ipp>
 #endif

@@ -8,7 +8,7 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 DLBRIDGE_API void require_thread_state() {
-  if (PyGILState_Check() == 0) {
+  if (!detail::may_hold_gil()) {
     dlbridge::detail::suspend_thread();
   }
 }

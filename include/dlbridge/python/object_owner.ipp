@@ -9,19 +9,9 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-namespace detail {
-// Whether this thread finalizes the interpreter, and may therefore acquire the GIL: PyTorch frees
-// tensors without it. CPython has deleted the states of all other threads by then.
-inline bool is_finalizing() noexcept {
-  PyThreadState* const own = PyGILState_GetThisThreadState();
-  PyInterpreterState* const main = own != nullptr ? api<PyInterpreterState_Main>() : nullptr;
-  return main != nullptr && api<PyInterpreterState_ThreadHead>(main) == own;
-}
-}  // namespace detail
-
 DLBRIDGE_API void release_object(PyObject* object) noexcept {
   if (object == nullptr ||
-      !(interpreter_alive() || detail::holds_gil() || detail::is_finalizing())) {
+      !(interpreter_alive() || detail::holds_gil() || detail::finalizes_interpreter())) {
     return;
   }
   gil_hold const gil;

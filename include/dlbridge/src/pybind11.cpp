@@ -5,7 +5,7 @@
 #define DLBRIDGE_COMPILED
 #endif
 
-#if __has_include(<pybind11/pybind11.h>)
+#if __has_include(<pybind11/pybind11.h>) && !defined(Py_LIMITED_API)
 #include <dlbridge/python/pybind11/detail/bind.ipp>
 #include <dlbridge/python/pybind11/detail/private_names.ipp>
 #include <dlbridge/python/pybind11/detail/python_function.ipp>

@@ -11,8 +11,8 @@ DLBRIDGE_API bool set_item(PyObject* sequence, Py_ssize_t i, ref item) noexcept 
   if (!item) {
     return false;
   }
-  PyList_Check(sequence) ? PyList_SET_ITEM(sequence, i, item.release())
-                         : PyTuple_SET_ITEM(sequence, i, item.release());
+  PyList_Check(sequence) ? detail::set_list_item(sequence, i, item.release())
+                         : detail::set_tuple_item(sequence, i, item.release());
   return true;
 }
 }  // namespace python::detail

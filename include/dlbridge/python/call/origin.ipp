@@ -47,7 +47,7 @@ DLBRIDGE_API managed_tensor origin::allocate(dtype type, dims const& shape, devi
     if (!why.ok()) {
       library_row const* const row = detail::find_library(Py_TYPE(object_));
       why.expected.append(", of ").append(name_of(type).c_str()).append(" for ");
-      why.expected.append(row != nullptr ? row->root : Py_TYPE(object_)->tp_name);
+      why.expected.append(row != nullptr ? row->root : detail::type_name(Py_TYPE(object_)).c_str());
       set_error(why);
     }
   } else if (path.row != nullptr && path.row->empty != nullptr) {
@@ -58,7 +58,8 @@ DLBRIDGE_API managed_tensor origin::allocate(dtype type, dims const& shape, devi
       result = make_empty(*path.row, type, shape, object);
     }
   } else if (!is_host_accessible(where)) {
-    report r = refusal(errc::device_mismatch, "an allocator for ", Py_TYPE(object_)->tp_name,
+    report r = refusal(errc::device_mismatch, "an allocator for ",
+                       detail::type_name(Py_TYPE(object_)).c_str(),
                        "For the author: take the result as an argument of its own");
     append_name(r.expected, where);
     set_error(r);
@@ -149,7 +150,7 @@ DLBRIDGE_API managed_tensor origin::make_empty(library_row const& row, dtype typ
     if (extent == nullptr) {
       return managed_tensor();
     }
-    PyTuple_SET_ITEM(extents.get(), i, extent);
+    detail::set_tuple_item(extents.get(), i, extent);
   }
   ref const name = extents ? ref::steal(api<PyUnicode_FromString>(name_of(type).c_str())) : ref();
   if (!name) {

@@ -76,7 +76,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API ref keep_values(ref object, PyObject* producer,
   }
   report why = refusal(errc::dtype_mismatch, name_of(built).c_str(), "");
   why.expected.append(", as the function returned");
-  append_name(why.got.append(Py_TYPE(object.get())->tp_name).append(" of "), to);
+  append_name(why.got.append(detail::type_name(Py_TYPE(object.get())).c_str()).append(" of "), to);
   if (may_narrow(built.dtype(), to, as.narrows || module_results.narrows)) {
     import_request request;
     request.has_target = true;  // the CPU

@@ -87,9 +87,9 @@ DLBRIDGE_API bool read_keywords(char const* function, Py_ssize_t positional, PyO
                       function, positional, positional == 1 ? "" : "s", count);
     return false;
   }
-  Py_ssize_t const keyword_count = keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0;
+  Py_ssize_t const keyword_count = keywords != nullptr ? detail::tuple_size(keywords) : 0;
   for (Py_ssize_t k = 0; k < keyword_count; ++k) {
-    PyObject* const name = PyTuple_GET_ITEM(keywords, k);
+    PyObject* const name = detail::tuple_item(keywords, k);
     int i = 0;
     while (i < accepted_count && accepted[i] != name) {
       ++i;

@@ -20,13 +20,13 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool refuse_value(PyObject* value, char const* na
   report r = refusal(code, name, "", advice);
   r.expected.append(" to be ").append(expected);
   ref const text = ref::steal(api<PyObject_Repr>(value));
-  char const* const characters = text ? api<PyUnicode_AsUTF8>(text.get()) : nullptr;
+  char const* const characters = text ? api<PyUnicode_AsUTF8AndSize>(text.get(), nullptr) : nullptr;
   if (!suppress_exception()) {
     return false;
   }
   r.got.append(characters != nullptr ? characters : "a value")
       .append(" of type ")
-      .append(Py_TYPE(value)->tp_name);
+      .append(detail::type_name(Py_TYPE(value)).c_str());
   if (cause) {
     set_exception(std::move(cause));  // set_error chains it
   }
@@ -60,22 +60,22 @@ inline bool read_member(PyObject* value, std::int64_t& out) noexcept {
 
 DLBRIDGE_API bool read_pair(PyObject* value, std::int64_t& first, std::int64_t& second,
                             bool may_lack_second) noexcept {
-  if (PyTuple_CheckExact(value) && PyTuple_GET_SIZE(value) == 2 &&
-      PyLong_CheckExact(PyTuple_GET_ITEM(value, 0)) &&
-      PyLong_CheckExact(PyTuple_GET_ITEM(value, 1))) {  // the common case
-    first = api<PyLong_AsLongLong>(PyTuple_GET_ITEM(value, 0));
-    second = api<PyLong_AsLongLong>(PyTuple_GET_ITEM(value, 1));
+  if (PyTuple_CheckExact(value) && detail::tuple_size(value) == 2 &&
+      PyLong_CheckExact(detail::tuple_item(value, 0)) &&
+      PyLong_CheckExact(detail::tuple_item(value, 1))) {  // the common case
+    first = api<PyLong_AsLongLong>(detail::tuple_item(value, 0));
+    second = api<PyLong_AsLongLong>(detail::tuple_item(value, 1));
     return (first != -1 && second != -1) || PyErr_Occurred() == nullptr;
   }
   if (!PyTuple_Check(value) && !PyList_Check(value)) {
     return false;
   }
   ref const pair = ref::steal(api<PySequence_Tuple>(value));
-  if (!pair || PyTuple_GET_SIZE(pair.get()) != 2) {
+  if (!pair || detail::tuple_size(pair.get()) != 2) {
     return false;
   }
-  PyObject* const a = PyTuple_GET_ITEM(pair.get(), 0);
-  PyObject* const b = PyTuple_GET_ITEM(pair.get(), 1);
+  PyObject* const a = detail::tuple_item(pair.get(), 0);
+  PyObject* const b = detail::tuple_item(pair.get(), 1);
   second = 0;
   return read_member(a, first) &&
          ((may_lack_second && b == Py_None) || (PyIndex_Check(b) && read_integer(b, second)));
@@ -89,12 +89,7 @@ DLBRIDGE_API char const* text_in(PyObject* value) noexcept {
 }
 
 DLBRIDGE_API bool is_text(PyObject* text, char const* characters) noexcept {
-#if PY_VERSION_HEX >= 0x030C0000
-  bool const is_ascii = PyUnicode_IS_ASCII(text) != 0;
-#else  // a macro with a cast of C
-  bool const is_ascii = reinterpret_cast<PyASCIIObject*>(text)->state.ascii != 0;
-#endif
-  if (is_ascii) {
+  if (is_known_ascii(text)) {
     return PyUnicode_CompareWithASCIIString(text, characters) == 0;
   }
   error_keeper const pending;  // a str with surrogates has no UTF-8 form

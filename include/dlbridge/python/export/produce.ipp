@@ -36,8 +36,8 @@ inline bool read_new_struct_kind(PyObject* value, struct_kind& out) noexcept {
   }
   out = struct_kind_for(max_version);
 #if !defined(Py_GIL_DISABLED)
-  if (PyTuple_CheckExact(value) && PyLong_CheckExact(PyTuple_GET_ITEM(value, 0)) &&
-      PyLong_CheckExact(PyTuple_GET_ITEM(value, 1))) {
+  if (PyTuple_CheckExact(value) && PyLong_CheckExact(detail::tuple_item(value, 0)) &&
+      PyLong_CheckExact(detail::tuple_item(value, 1))) {
     last_max_version& last = last_max_version::get();
     last.kind = out;
     Py_INCREF(value);
@@ -116,8 +116,8 @@ DLBRIDGE_API bool read_export_request(PyObject* const* args, Py_ssize_t count, P
                                       device own, export_request& out) noexcept {
   names const& n = names::get();
   out.target = own;
-  if (count == 0 && keywords != nullptr && PyTuple_GET_SIZE(keywords) == 1 &&
-      PyTuple_GET_ITEM(keywords, 0) == n.max_version && args[0] != Py_None) {  // the common call
+  if (count == 0 && keywords != nullptr && detail::tuple_size(keywords) == 1 &&
+      detail::tuple_item(keywords, 0) == n.max_version && args[0] != Py_None) {  // the common call
     detail::order_unnamed(own, out);
     return detail::read_struct_kind(args[0], out.kind);
   }

@@ -184,9 +184,9 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool read_arrow(PyObject* object,
     return stream.take(capsules.get(), "arrow_array_stream") &&
            read_stream_of_arrow(object, stream, schema, array);
   }
-  bool const is_pair = PyTuple_Check(capsules.get()) && PyTuple_GET_SIZE(capsules.get()) == 2;
-  return schema.take(is_pair ? PyTuple_GET_ITEM(capsules.get(), 0) : Py_None, "arrow_schema") &&
-         array.take(PyTuple_GET_ITEM(capsules.get(), 1), "arrow_array");
+  bool const is_pair = PyTuple_Check(capsules.get()) && detail::tuple_size(capsules.get()) == 2;
+  return schema.take(is_pair ? detail::tuple_item(capsules.get(), 0) : Py_None, "arrow_schema") &&
+         array.take(detail::tuple_item(capsules.get(), 1), "arrow_array");
 }
 
 inline bool has_nulls(arrow_array const& array, std::int64_t first, std::int64_t count) noexcept {

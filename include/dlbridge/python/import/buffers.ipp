@@ -70,12 +70,12 @@ DLBRIDGE_API bool read_integers(PyObject* sequence, std::int64_t* out, int& coun
     return false;
   }
   ref const items = ref::steal(api<PySequence_Tuple>(sequence));
-  if (!items || PyTuple_GET_SIZE(items.get()) > max_rank) {
+  if (!items || detail::tuple_size(items.get()) > max_rank) {
     return false;
   }
-  count = static_cast<int>(PyTuple_GET_SIZE(items.get()));
+  count = static_cast<int>(detail::tuple_size(items.get()));
   for (int i = 0; i < count; ++i) {
-    ref const number = ref::steal(api<PyNumber_Index>(PyTuple_GET_ITEM(items.get(), i)));
+    ref const number = ref::steal(api<PyNumber_Index>(detail::tuple_item(items.get(), i)));
     out[i] = number ? api<PyLong_AsLongLong>(number.get()) : -1;
     if (out[i] == -1 && PyErr_Occurred() != nullptr) {
       return false;
@@ -179,8 +179,8 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline managed_tensor from_interface_buffer(
   if (offset != nullptr && (!PyIndex_Check(offset) || !read_integer(offset, start) || start < 0)) {
     return refuse_interface(offset, "offset", "an integer of 0 and above");
   }
-  ref memory = ref::steal(api<PyMemoryView_FromObject>(exporter));
-  if (!memory) {
+  buffer_owner memory;
+  if (api<PyObject_GetBuffer>(exporter, &memory.view, PyBUF_FULL_RO) != 0) {
     if (PyErr_ExceptionMatches(PyExc_TypeError)) {
       api<PyErr_Clear>();
       return refuse_interface(exporter, "data",
@@ -188,7 +188,7 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline managed_tensor from_interface_buffer(
     }
     return managed_tensor();
   }
-  Py_buffer const& buffer = *PyMemoryView_GET_BUFFER(memory.get());
+  Py_buffer const& buffer = memory.view;
   auto const bytes = std::int64_t{element_bytes(d.type)};
   int const rank = d.shape.size();
   bool is_empty = false;
@@ -209,7 +209,9 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline managed_tensor from_interface_buffer(
   }
   d.data = static_cast<char*>(buffer.buf) + start;
   d.flags |= buffer.readonly != 0 ? flag_read_only : 0;
-  return build_on_object(std::move(memory), d);
+  managed_tensor tensor;
+  guarded([&] { tensor = build_on(std::move(memory), d); });
+  return tensor;
 }
 
 // The items of an array interface. They are owned, as Python code runs while they are used. Empty:
@@ -288,10 +290,10 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool describe_interface(PyObject* object,
 // @param data the pair (address, read-only)
 DLBRIDGE_COLD DLBRIDGE_NOINLINE inline managed_tensor from_interface_address(
     PyObject* object, PyObject* data, description& d) noexcept {
-  ref const address = ref::steal(api<PyNumber_Index>(PyTuple_GET_ITEM(data, 0)));
+  ref const address = ref::steal(api<PyNumber_Index>(detail::tuple_item(data, 0)));
   d.data = address ? api<PyLong_AsVoidPtr>(address.get()) : nullptr;
   int const read_only =
-      PyErr_Occurred() == nullptr ? api<PyObject_IsTrue>(PyTuple_GET_ITEM(data, 1)) : -1;
+      PyErr_Occurred() == nullptr ? api<PyObject_IsTrue>(detail::tuple_item(data, 1)) : -1;
   if (read_only < 0) {
     return refuse_interface(data, "data", "(address, read-only)");
   }
@@ -310,7 +312,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor from_array_interface(PyObject* obj
   char const* const typestr = items.typestr ? detail::text_in(items.typestr.get()) : nullptr;
   bool const has_address = items.data && PyTuple_Check(items.data.get());
   if (!items.shape || typestr == nullptr ||
-      (has_address ? PyTuple_GET_SIZE(items.data.get()) != 2 : where != cpu)) {
+      (has_address ? detail::tuple_size(items.data.get()) != 2 : where != cpu)) {
     return detail::refuse_interface(described, "the array interface",
                                     "a dict with shape, typestr, and data as (address, read-only)");
   }

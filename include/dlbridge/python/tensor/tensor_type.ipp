@@ -68,7 +68,7 @@ DLBRIDGE_API PyMethodDef dlpack_device_row() noexcept {
 #if DLBRIDGE_DLPACK_AT_LEAST(2)
 
 DLBRIDGE_NOINLINE DLBRIDGE_API void refuse_other_type(PyObject* object) {
-  raise(refusal(errc::not_a_producer, "a Tensor", Py_TYPE(object)->tp_name));
+  raise(refusal(errc::not_a_producer, "a Tensor", detail::type_name(Py_TYPE(object)).c_str()));
 }
 
 #endif
@@ -76,7 +76,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API void refuse_other_type(PyObject* object) {
 // A buffer on the memory of an object with __dlpack__, for which the host has waited. BufferError
 // where the CPU cannot read the memory.
 DLBRIDGE_COLD DLBRIDGE_NOINLINE inline ref host_buffer_of(PyObject* object) noexcept {
-  ref const pair = ref::steal(api<PyObject_CallMethodNoArgs>(object, names::get().dlpack_device));
+  ref const pair = ref::steal(api<detail::call_named>(object, names::get().dlpack_device));
   import_request request;
   if (!pair || !read_device_pair(pair.get(), "__dlpack_device__()", request.target)) {
     return ref();
@@ -131,7 +131,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API int buffer_of_producer(PyObject* object, Py_buffe
 
 // <dlbridge.PlainTensor float32[2, 3] on cpu>
 inline PyObject* show_short(PyObject* self) noexcept {
-  return api<PyUnicode_FromFormat>("<%s %s>", Py_TYPE(self)->tp_name,
+  return api<PyUnicode_FromFormat>("<%s %s>", detail::type_name(Py_TYPE(self)).c_str(),
                                    name_of(tensor_in(self).view).c_str());
 }
 
@@ -170,6 +170,7 @@ DLBRIDGE_LOCAL DLBRIDGE_API PyType_Slot* plain_tensor_slots() noexcept {
       {Py_tp_iter, reinterpret_cast<void*>(&iterate_producer)},
       {Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
       {Py_bf_releasebuffer, reinterpret_cast<void*>(&free_buffer)},
+      weak_references_slot(offsetof(tensor_head, weak_references)),
       {0, nullptr}};
   return slots;
 }
@@ -185,7 +186,7 @@ DLBRIDGE_API PyTypeObject* make_tensor_type() noexcept {
                    row.slots};
   auto* const type = reinterpret_cast<PyTypeObject*>(api<PyType_FromSpec>(&spec));
   if (type != nullptr) {
-    type->tp_weaklistoffset = offsetof(tensor_head, weak_references);
+    set_weak_references(type, offsetof(tensor_head, weak_references));
   }
   return type;
 }

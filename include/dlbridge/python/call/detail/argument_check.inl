@@ -48,8 +48,9 @@ DLBRIDGE_INLINE bool may_have_run_python(std::size_t first, Values&... values) n
   }
   call_arguments const& given = call->arguments();
   std::size_t const count =
-      given.count +
-      (given.keywords != nullptr ? static_cast<std::size_t>(PyTuple_GET_SIZE(given.keywords)) : 0);
+      given.count + (given.keywords != nullptr
+                         ? static_cast<std::size_t>(detail::tuple_size(given.keywords))
+                         : 0);
   for (std::size_t i = given.count < first ? given.count : first; i < count; ++i) {
     if (!is_plain_value(given.values[i]) && !(is_read_from(given.values[i], values) || ...)) {
       return true;

@@ -38,9 +38,9 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool bind_arguments(function_record const& record
   for (std::size_t i = 0; i < size; ++i) {
     bound[i] = i < (std::min)(call.count, record.positional) ? call.values[i] : nullptr;
   }
-  Py_ssize_t const keyword_count = call.keywords != nullptr ? PyTuple_GET_SIZE(call.keywords) : 0;
+  Py_ssize_t const keyword_count = call.keywords != nullptr ? detail::tuple_size(call.keywords) : 0;
   for (Py_ssize_t k = 0; k < keyword_count; ++k) {
-    PyObject* const name = PyTuple_GET_ITEM(call.keywords, k);
+    PyObject* const name = detail::tuple_item(call.keywords, k);
     std::size_t const i = find_parameter(record, name);
     if (i == size && record.takes_kwargs) {
       continue;

@@ -88,8 +88,8 @@ inline load_result element_holder<Holder, IsMapping>::load_each(PyObject* object
 template <class Holder, bool IsMapping>
 inline PyObject* element_holder<Holder, IsMapping>::item(Py_ssize_t i,
                                                          Py_ssize_t part) const noexcept {
-  return IsMapping ? PyTuple_GET_ITEM(PyList_GET_ITEM(objects_.get(), i), part)
-                   : PyTuple_GET_ITEM(objects_.get(), i);
+  return IsMapping ? detail::tuple_item(detail::list_item(objects_.get(), i), part)
+                   : detail::tuple_item(objects_.get(), i);
 }
 
 template <class T, std::size_t... Is>
@@ -105,8 +105,8 @@ inline load_result collection_argument<T, element_list<Value>>::load(
   ref& objects = this->objects_;
   objects = is_mapping<T> ? items_of_mapping(object) : tuple_of_sequence(object, how.convert);
   size_ = !objects        ? 0
-          : is_mapping<T> ? PyList_GET_SIZE(objects.get())
-                          : PyTuple_GET_SIZE(objects.get());
+          : is_mapping<T> ? detail::list_size(objects.get())
+                          : detail::tuple_size(objects.get());
   elements_.reset(new (std::nothrow) element_type[static_cast<std::size_t>(size_)]);
   if (objects && !elements_) {
     api<PyErr_NoMemory>();

@@ -13,15 +13,16 @@ DLBRIDGE_NOINLINE DLBRIDGE_API ref tuple_of_sequence(PyObject* object, bool conv
   bool const is_refused_iterator = !convert && PyIter_Check(object) != 0;
   if (PyUnicode_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object) ||
       PyDict_Check(object) || is_refused_iterator ||
-      (Py_TYPE(object)->tp_iter == nullptr && PySequence_Check(object) == 0)) {
-    api<PyErr_Format>(PyExc_TypeError, "expected a sequence; got %s%s", Py_TYPE(object)->tp_name,
+      (!has_iter(Py_TYPE(object)) && PySequence_Check(object) == 0)) {
+    api<PyErr_Format>(PyExc_TypeError, "expected a sequence; got %s%s",
+                      detail::type_name(Py_TYPE(object)).c_str(),
                       is_refused_iterator ? ". Pass list() of it" : "");
     return ref();
   }
   ref elements = ref::steal(api<PySequence_Tuple>(object));
-  if (elements && size >= 0 && PyTuple_GET_SIZE(elements.get()) != size) {
+  if (elements && size >= 0 && detail::tuple_size(elements.get()) != size) {
     api<PyErr_Format>(PyExc_TypeError, "expected a sequence of length %zd; got one of length %zd",
-                      size, PyTuple_GET_SIZE(elements.get()));
+                      size, detail::tuple_size(elements.get()));
     return ref();
   }
   return elements;
@@ -32,11 +33,12 @@ DLBRIDGE_NOINLINE DLBRIDGE_API ref items_of_mapping(PyObject* object) noexcept {
   if (!items && (PyErr_Occurred() == nullptr ||
                  (PyErr_ExceptionMatches(PyExc_AttributeError) && !is_raised_by_python()))) {
     api<PyErr_Clear>();
-    api<PyErr_Format>(PyExc_TypeError, "expected a dict; got %s", Py_TYPE(object)->tp_name);
+    api<PyErr_Format>(PyExc_TypeError, "expected a dict; got %s",
+                      detail::type_name(Py_TYPE(object)).c_str());
   }
-  for (Py_ssize_t i = 0; items && i < PyList_GET_SIZE(items.get()); ++i) {
-    PyObject* const item = PyList_GET_ITEM(items.get(), i);
-    if (!PyTuple_Check(item) || PyTuple_GET_SIZE(item) != 2) {
+  for (Py_ssize_t i = 0; items && i < detail::list_size(items.get()); ++i) {
+    PyObject* const item = detail::list_item(items.get(), i);
+    if (!PyTuple_Check(item) || detail::tuple_size(item) != 2) {
       api<PyErr_Format>(PyExc_TypeError, "expected items of a key and a value");
       items = ref();
     }

@@ -71,13 +71,14 @@ DLBRIDGE_NOINLINE DLBRIDGE_API void element_refusal::add_alternative(
 }
 
 DLBRIDGE_NOINLINE DLBRIDGE_API ref element_refusal::line() const noexcept {
-  char const* const where = where_ ? api<PyUnicode_AsUTF8>(where_.get()) : ", ";
+  char const* const where = where_ ? api<PyUnicode_AsUTF8AndSize>(where_.get(), nullptr) : ", ";
   bool const names_class = !is_complete(exception_);
-  return where == nullptr ? ref()
-                          : ref::steal(api<PyUnicode_FromFormat>(
-                                "%s%s%s%s%S", where + 2, where_ ? ": " : "",
-                                names_class ? Py_TYPE(exception_.get())->tp_name : "",
-                                names_class ? ": " : "", exception_.get()));
+  return where == nullptr
+             ? ref()
+             : ref::steal(api<PyUnicode_FromFormat>(
+                   "%s%s%s%s%S", where + 2, where_ ? ": " : "",
+                   names_class ? detail::type_name(Py_TYPE(exception_.get())).c_str() : "",
+                   names_class ? ": " : "", exception_.get()));
 }
 
 DLBRIDGE_API load_result element_refusal::place(ref where) noexcept {

@@ -19,7 +19,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API ref text_of_refusal(char const* function,
     return ref();
   }
   ref text = ref::steal(api<PyObject_Str>(exception));
-  char const* const message = text ? api<PyUnicode_AsUTF8>(text.get()) : nullptr;
+  char const* const message = text ? api<PyUnicode_AsUTF8AndSize>(text.get(), nullptr) : nullptr;
   std::size_t const length = std::strlen(function);
   char const* const start = "(): incompatible ";
   bool const is_refusal = message != nullptr && std::strncmp(message, function, length) == 0 &&
@@ -78,7 +78,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool raise_reasons(active_call& call, char const*
       ref::steal(api<PyUnicode_FromFormat>("%s(): no overload takes these arguments:", name));
   for (std::size_t i = 0; text && i < candidates.size(); ++i) {
     auto const reason = [&](std::size_t of) {
-      return PyList_GET_ITEM(reasons.get(), static_cast<Py_ssize_t>(of));
+      return detail::list_item(reasons.get(), static_cast<Py_ssize_t>(of));
     };
     bool const is_last =
         i + 1 == candidates.size() || api<PyUnicode_Compare>(reason(i), reason(i + 1)) != 0;

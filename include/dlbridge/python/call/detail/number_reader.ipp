@@ -15,11 +15,8 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
 DLBRIDGE_API bool is_number(PyObject* object) noexcept {
-  PyTypeObject const* const type = Py_TYPE(object);
-  PyNumberMethods const* const number = type->tp_as_number;
-  return PyComplex_Check(object) ||
-         (number != nullptr && (number->nb_float != nullptr || number->nb_index != nullptr) &&
-          !has_length(type));
+  PyTypeObject* const type = Py_TYPE(object);
+  return PyComplex_Check(object) || (converts_to_number(type) && !has_len(type));
 }
 
 DLBRIDGE_API bool is_integer_object(PyObject* object) noexcept {
@@ -39,13 +36,13 @@ bool load_parts(PyObject* object, Part* parts) noexcept {
   if (PyFloat_Check(object) || PyLong_Check(object) || has_dimensions(object)) {
     return scalar<Part>::load(object, parts[0]);
   }
-  Py_complex const number = api<PyComplex_AsCComplex>(object);  // by __complex__ or __float__
+  complex_parts const number = api<complex_value>(object);  // by __complex__ or __float__
   if (PyErr_Occurred() != nullptr) {
     refuse_value(object, "a complex number");
     return false;
   }
   parts[0] = static_cast<Part>(number.real);
-  parts[1] = static_cast<Part>(number.imag);
+  parts[1] = static_cast<Part>(number.imaginary);
   return true;
 }
 
@@ -77,11 +74,11 @@ DLBRIDGE_API bool number_reader::find_extents(PyObject* object) noexcept {
     if (!items) {
       return false;
     }
-    extents_[rank_++] = PyTuple_GET_SIZE(items.get());
-    if (PyTuple_GET_SIZE(items.get()) == 0) {
+    extents_[rank_++] = detail::tuple_size(items.get());
+    if (detail::tuple_size(items.get()) == 0) {
       break;
     }
-    level = ref::borrow(PyTuple_GET_ITEM(items.get(), 0));
+    level = ref::borrow(detail::tuple_item(items.get(), 0));
   }
   return true;
 }
@@ -105,21 +102,21 @@ DLBRIDGE_API bool number_reader::fill(PyObject* object, int depth) noexcept {
   long long const extent = extents_[depth];
   if (!is_list(object)) {
     api<PyErr_Format>(PyExc_TypeError, "expected a list of %lld elements; got %s", extent,
-                      Py_TYPE(object)->tp_name);
+                      detail::type_name(Py_TYPE(object)).c_str());
     return false;
   }
   ref const items = ref::steal(api<PySequence_Tuple>(object));
   if (!items) {
     return false;
   }
-  Py_ssize_t const count = PyTuple_GET_SIZE(items.get());
+  Py_ssize_t const count = detail::tuple_size(items.get());
   if (count != extent) {
     api<PyErr_Format>(PyExc_TypeError, "expected a list of %lld elements; got one of %zd", extent,
                       count);
     return false;
   }
   for (Py_ssize_t i = 0; i < count; ++i) {
-    if (!fill(PyTuple_GET_ITEM(items.get(), i), depth + 1)) {
+    if (!fill(detail::tuple_item(items.get(), i), depth + 1)) {
       place(i);
       return false;
     }

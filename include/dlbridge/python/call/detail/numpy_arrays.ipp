@@ -126,7 +126,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool numpy_arrays::load() noexcept {
   type_ = reinterpret_cast<PyTypeObject*>(type.get());
   new_from_descr_ = entry<new_from_descr*>(table, numpy_entry::new_from_descr);
   set_base_object_ = entry<set_base_object*>(table, numpy_entry::set_base_object);
-  return type_->tp_basicsize >= static_cast<Py_ssize_t>(sizeof(ndarray_fields)) && load_descrs() &&
+  return object_size(type_) >= static_cast<Py_ssize_t>(sizeof(ndarray_fields)) && load_descrs() &&
          test_borrowed() && test_allocated();
 }
 

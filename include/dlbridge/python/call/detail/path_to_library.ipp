@@ -51,8 +51,9 @@ DLBRIDGE_API library_row const* find_library(library which) noexcept {
 
 DLBRIDGE_API library_row const* find_library(PyTypeObject* type) noexcept {
   ref const module = optional_attribute(reinterpret_cast<PyObject*>(type), names::get().module);
-  char const* const name =
-      module && PyUnicode_Check(module.get()) ? api<PyUnicode_AsUTF8>(module.get()) : nullptr;
+  char const* const name = module && PyUnicode_Check(module.get())
+                               ? api<PyUnicode_AsUTF8AndSize>(module.get(), nullptr)
+                               : nullptr;
   if (!suppress_exception()) {
     return nullptr;
   }
@@ -111,7 +112,7 @@ DLBRIDGE_API ref give_by_function(path_to_library const& path, managed_tensor m,
     producer = wrap_tensor(std::move(m));
   }
   ref object =
-      producer ? ref::steal(api<PyObject_CallOneArg>(path.function.get(), producer.get())) : ref();
+      producer ? ref::steal(api<detail::call_with>(path.function.get(), producer.get())) : ref();
   if (!object && is_read_only && PyErr_ExceptionMatches(PyExc_BufferError) != 0) {
     ref const cause = take_exception();
     set_error(refusal(errc::read_only, "writable memory, as the library of the result requires",
@@ -172,10 +173,10 @@ DLBRIDGE_API ref give_stated(managed_tensor m, bool narrows) noexcept {
 // its bases; null without one, and after an exception that is not suppressible.
 inline library_row const* find_library_of(PyTypeObject* type) noexcept {
   ref const classes = classes_of(type);
-  Py_ssize_t const count = classes ? PyTuple_GET_SIZE(classes.get()) : 0;
+  Py_ssize_t const count = classes ? detail::tuple_size(classes.get()) : 0;
   library_row const* row = nullptr;
   for (Py_ssize_t i = 0; i < count && row == nullptr && PyErr_Occurred() == nullptr; ++i) {
-    row = find_library(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes.get(), i)));
+    row = find_library(reinterpret_cast<PyTypeObject*>(detail::tuple_item(classes.get(), i)));
   }
   return row;
 }
@@ -196,8 +197,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API path_to_library find_export_path(PyObject* object
         path.row != nullptr ? import_function(path.row->module, path.row->function) : ref();
     if (!path.function && suppress_exception()) {
       path.row = nullptr;
-      ref const space =
-          ref::steal(api<PyObject_CallMethodNoArgs>(object, names::get().array_namespace));
+      ref const space = ref::steal(api<detail::call_named>(object, names::get().array_namespace));
       path.function =
           space ? ref::steal(api<PyObject_GetAttrString>(space.get(), "from_dlpack")) : ref();
       suppress_exception();

@@ -35,10 +35,10 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline ref make_owner_type() noexcept {
   static PyType_Slot slots[] = {
       {Py_tp_dealloc, reinterpret_cast<void*>(destroy)}, {Py_tp_methods, methods}, {0, nullptr}};
   PyType_Spec spec{"dlbridge.record_owner", static_cast<int>(sizeof(record_owner)), 0,
-                   immutable_type, slots};
+                   immutable_type | uncallable_type, slots};
   ref type = ref::steal(api<PyType_FromSpec>(&spec));
   if (type) {
-    reinterpret_cast<PyTypeObject*>(type.get())->tp_new = nullptr;  // no calls of the type
+    forbid_calls(reinterpret_cast<PyTypeObject*>(type.get()));
   }
   return type;
 }

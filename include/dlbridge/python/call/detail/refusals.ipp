@@ -36,8 +36,8 @@ DLBRIDGE_NOINLINE DLBRIDGE_API void refusals::add(char const* name, int position
     take_failure();
   }
   bool const names_class = !message || !is_complete(exception);
-  add_line(name, position, names_class ? Py_TYPE(exception.get())->tp_name : "", message.get(),
-           names_class && message ? ": " : "", where);
+  add_line(name, position, names_class ? detail::type_name(Py_TYPE(exception.get())).c_str() : "",
+           message.get(), names_class && message ? ": " : "", where);
   if (!cause_) {
     cause_ = stated_exception(exception);
   }

@@ -26,9 +26,6 @@ struct scalar {
 };
 
 namespace detail {
-// Whether a type has __len__.
-bool has_length(PyTypeObject const* type) noexcept;
-
 // Sets TypeError for an object that is no such value. An exception that Python code raised stays.
 DLBRIDGE_COLD void refuse_value(PyObject* object, char const* expected) noexcept;
 

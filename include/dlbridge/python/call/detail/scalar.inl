@@ -76,7 +76,7 @@ template <class T>
 inline bool scalar<T, std::enable_if_t<std::is_floating_point_v<T>>>::load(PyObject* object,
                                                                            T& out) noexcept {
   if (PyFloat_CheckExact(object)) {
-    out = static_cast<T>(PyFloat_AS_DOUBLE(object));
+    out = static_cast<T>(detail::float_value(object));
     return true;
   }
   double value = -1.0;

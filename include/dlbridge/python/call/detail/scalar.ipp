@@ -14,13 +14,8 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
 namespace detail {
-DLBRIDGE_API bool has_length(PyTypeObject const* type) noexcept {
-  return (type->tp_as_sequence != nullptr && type->tp_as_sequence->sq_length != nullptr) ||
-         (type->tp_as_mapping != nullptr && type->tp_as_mapping->mp_length != nullptr);
-}
-
 DLBRIDGE_NOINLINE DLBRIDGE_API bool has_dimensions(PyObject* object) noexcept {
-  if (!has_length(Py_TYPE(object))) {
+  if (!has_len(Py_TYPE(object))) {
     return false;
   }
   ref const ndim = optional_attribute(object, "ndim");
@@ -31,11 +26,11 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool has_dimensions(PyObject* object) noexcept {
 // Whether an object is a complex number, or an array of one, whose __float__ in NumPy drops the
 // imaginary part. Also true with an exception set, which ends the reading.
 DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool is_complex_number(PyObject* object) noexcept {
-  char const* const type = Py_TYPE(object)->tp_name;
-  if (PyComplex_Check(object) || std::strncmp(type, "numpy.c", 7) == 0) {
+  if (PyComplex_Check(object) ||
+      std::strncmp(type_name(Py_TYPE(object)).c_str(), "numpy.c", 7) == 0) {
     return true;
   }
-  ref const dtype = has_length(Py_TYPE(object)) ? optional_attribute(object, "dtype") : ref();
+  ref const dtype = has_len(Py_TYPE(object)) ? optional_attribute(object, "dtype") : ref();
   ref const kind = dtype ? optional_attribute(dtype.get(), "kind") : ref();
   bool const is_complex =
       kind && PyUnicode_Check(kind.get()) && PyUnicode_CompareWithASCIIString(kind.get(), "c") == 0;
@@ -46,7 +41,8 @@ DLBRIDGE_NOINLINE DLBRIDGE_API void refuse_value(PyObject* object, char const* e
   if (PyErr_Occurred() == nullptr ||
       (PyErr_ExceptionMatches(PyExc_TypeError) && !is_raised_by_python())) {
     api<PyErr_Clear>();
-    api<PyErr_Format>(PyExc_TypeError, "expected %s; got %s", expected, Py_TYPE(object)->tp_name);
+    api<PyErr_Format>(PyExc_TypeError, "expected %s; got %s", expected,
+                      detail::type_name(Py_TYPE(object)).c_str());
   }
 }
 
@@ -92,7 +88,8 @@ DLBRIDGE_NOINLINE DLBRIDGE_API std::string_view utf8_of(PyObject* object) noexce
 DLBRIDGE_API bool scalar<bool>::load(PyObject* object, bool& out) noexcept {
   bool const is_bool = object == Py_True || object == Py_False;
   if (!is_bool && !is_numpy_bool(object)) {
-    api<PyErr_Format>(PyExc_TypeError, "expected a bool; got %s", Py_TYPE(object)->tp_name);
+    api<PyErr_Format>(PyExc_TypeError, "expected a bool; got %s",
+                      detail::type_name(Py_TYPE(object)).c_str());
     return false;
   }
   int const value = is_bool ? static_cast<int>(object == Py_True) : api<PyObject_IsTrue>(object);
@@ -101,8 +98,9 @@ DLBRIDGE_API bool scalar<bool>::load(PyObject* object, bool& out) noexcept {
 }
 
 DLBRIDGE_API bool scalar<bool>::is_numpy_bool(PyObject* object) noexcept {
-  char const* const type = Py_TYPE(object)->tp_name;
-  return std::strcmp(type, "numpy.bool") == 0 || std::strcmp(type, "numpy.bool_") == 0;
+  detail::type_name const type(Py_TYPE(object));
+  return std::strcmp(type.c_str(), "numpy.bool") == 0 ||
+         std::strcmp(type.c_str(), "numpy.bool_") == 0;
 }
 
 DLBRIDGE_API bool scalar<std::string>::load(PyObject* object, std::string& out) noexcept {

@@ -43,7 +43,7 @@ inline ref make_adder(PyObject* module) noexcept {
   ref const name = ref::steal(api<PyModule_GetNameObject>(module));
   ref const space = name ? ref::steal(api<PyDict_New>()) : ref();
   if (!space || api<PyDict_SetItemString>(space.get(), "__name__", name.get()) != 0 ||
-      !ref::steal(api<PyRun_String>(typing_source, Py_file_input, space.get(), space.get()))) {
+      !ref::steal(api<detail::run_source>(typing_source, space.get()))) {
     return ref();
   }
   return ref::borrow(api<PyDict_GetItemString>(space.get(), "add"));

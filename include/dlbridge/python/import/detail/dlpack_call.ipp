@@ -51,16 +51,15 @@ DLBRIDGE_API ref call_dlpack(PyObject* producer, producer_method const& method,
   ref const tuple = count == 0 || is_usual ? ref() : ref::steal(api<PyTuple_New>(count));
   for (Py_ssize_t i = 0; tuple && i < count; ++i) {
     Py_INCREF(used[i]);
-    PyTuple_SET_ITEM(tuple.get(), i, used[i]);
+    detail::set_tuple_item(tuple.get(), i, used[i]);
   }
   PyObject* const used_names = is_usual ? only_max_version() : tuple.get();
   if (count != 0 && used_names == nullptr) {
     return ref();
   }
   int const self = method.takes_self ? 1 : 0;
-  auto const positional = static_cast<std::size_t>(self) | PY_VECTORCALL_ARGUMENTS_OFFSET;
-  return ref::steal(api<PyObject_Vectorcall>(method.function.get(), arguments + 2 - self,
-                                             positional, used_names));
+  return ref::steal(api<call_vector>(method.function.get(), arguments + 2 - self,
+                                     static_cast<std::size_t>(self), used_names));
 }
 
 DLBRIDGE_API refusal_meaning meaning_of_refusal() noexcept {
@@ -83,7 +82,8 @@ DLBRIDGE_NOINLINE DLBRIDGE_API void set_context(ref first) noexcept {
 DLBRIDGE_NOINLINE DLBRIDGE_API void refuse_dropped_copy(PyObject* producer) noexcept {
   report r = refusal(errc::copy_forbidden, "a producer that understands copy=False", "",
                      "Leave copy= out if a copy is acceptable");
-  r.got.append(Py_TYPE(producer)->tp_name).append(", whose __dlpack__ raised TypeError for it");
+  r.got.append(detail::type_name(Py_TYPE(producer)).c_str())
+      .append(", whose __dlpack__ raised TypeError for it");
   set_error(r);
 }
 }  // namespace python::detail

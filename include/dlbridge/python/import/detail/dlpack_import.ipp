@@ -50,7 +50,9 @@ DLBRIDGE_API managed_tensor dlpack_import::complete(managed_tensor m, stream_ref
     m = managed_tensor();
     report r =
         refusal(errc::copy_forbidden, "no copy", "", "Leave copy= out if a copy is acceptable");
-    r.got.append("one, made by ").append(Py_TYPE(producer_)->tp_name).append(" all the same");
+    r.got.append("one, made by ")
+        .append(detail::type_name(Py_TYPE(producer_)).c_str())
+        .append(" all the same");
     set_error(r);
     return m;
   }
@@ -73,14 +75,11 @@ DLBRIDGE_API bool dlpack_import::find_method() noexcept {
   if (!method_.takes_self) {
     method = optional_attribute(producer_, names::get().dlpack);
   }
-  bool const is_class =
-      PyType_Check(producer_) && method &&
-      (PyFunction_Check(method.get()) || Py_TYPE(method.get()) == &PyMethodDescr_Type);
+  bool const is_class = PyType_Check(producer_) && method &&
+                        (is_python_function(method.get()) || is_method_descriptor(method.get()));
   if ((method && method.get() != Py_None && !is_class) || PyErr_Occurred() != nullptr) {
-    bool const is_of_type =
-        method && PyMethod_Check(method.get()) &&
-        reinterpret_cast<PyMethodObject*>(method.get())->im_func == type_.dlpack;
-    is_legacy_ = type_.legacy_only && (method_.takes_self || is_of_type);
+    is_legacy_ = type_.legacy_only &&
+                 (method_.takes_self || (method && is_method_of(method.get(), type_.dlpack)));
     return static_cast<bool>(method);
   }
   set_no_producer(producer_, is_class, request_.remedy);
@@ -107,7 +106,7 @@ DLBRIDGE_API bool dlpack_import::find_device() noexcept {
     return true;
   }
   names const& n = names::get();
-  ref const pair = ref::steal(api<PyObject_CallMethodNoArgs>(producer_, n.dlpack_device));
+  ref const pair = ref::steal(api<detail::call_named>(producer_, n.dlpack_device));
   if (pair) {
     return read_device_pair(pair.get(), "what __dlpack_device__() gives", where_,
                             errc::producer_failed);

@@ -82,18 +82,7 @@ DLBRIDGE_COLD managed_tensor as_immutable(managed_tensor m) noexcept;
 /// library hands out legacy structs of such a tensor, and so may dlbridge.
 managed_tensor const* find_immutable(managed_tensor const& m) noexcept;
 
-/// How a property is read: by the C function of its descriptor, or, where both are null, by an
-/// attribute that is looked up, which costs more than the export of a tensor. The functions belong
-/// to the module that defines the type, and outlive a change of the type.
-struct property_reader {
-  PyCFunction method = nullptr;
-  getter property = nullptr;
-  void* closure = nullptr;
-};
-
-// The C function that reads a property of the objects of a type. None for a type with a lookup of
-// its own, for an attribute that Python code defines, and for a descriptor of another type: only a
-// call of the descriptor itself checks the type of the object. No Python code runs.
+// How a property of the objects of a type is read.
 DLBRIDGE_COLD property_reader find_reader(PyTypeObject* type, property_test const& test) noexcept;
 
 /// The properties of the objects of one type, and how they are read. None for most types.

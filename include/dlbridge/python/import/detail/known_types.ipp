@@ -18,7 +18,8 @@
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
 DLBRIDGE_API bool is_named(PyTypeObject* type, char const* module, char const* name) noexcept {
-  char const* const dotted = type->tp_name;  // with the module where the type is static
+  type_name const stated(type);
+  char const* const dotted = stated.c_str();  // with the module where the type is static
   char const* const dot = std::strrchr(dotted, '.');
   if (std::strcmp(dot != nullptr ? dot + 1 : dotted, name) != 0) {
     return false;
@@ -34,8 +35,8 @@ DLBRIDGE_API bool is_named(PyTypeObject* type, char const* module, char const* n
 DLBRIDGE_NOINLINE DLBRIDGE_API known_type const* find_known_type(PyTypeObject* type) noexcept {
   ref const classes = classes_of(type);
   for (known_type const& each : known_types) {
-    for (Py_ssize_t i = 0; classes && i < PyTuple_GET_SIZE(classes.get()); ++i) {
-      auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes.get(), i));
+    for (Py_ssize_t i = 0; classes && i < detail::tuple_size(classes.get()); ++i) {
+      auto* const base = reinterpret_cast<PyTypeObject*>(detail::tuple_item(classes.get(), i));
       if (is_named(base, each.module, each.type)) {
         return &each;
       }
@@ -66,26 +67,7 @@ DLBRIDGE_API managed_tensor const* find_immutable(managed_tensor const& m) noexc
 
 DLBRIDGE_NOINLINE DLBRIDGE_API property_reader find_reader(PyTypeObject* type,
                                                            property_test const& test) noexcept {
-  property_reader reader;
-  ref const attribute = type_attribute(type, names::get().*test.attribute);
-  if (!attribute || type->tp_getattro != &PyObject_GenericGetAttr) {
-    return reader;
-  }
-  auto const serves = [&](PyTypeObject* kind) {
-    return Py_TYPE(attribute.get()) == kind &&
-           api<PyType_IsSubtype>(
-               type, reinterpret_cast<PyDescrObject const*>(attribute.get())->d_type) != 0;
-  };
-  if (test.is_method && serves(&PyMethodDescr_Type)) {
-    PyMethodDef const& method = *reinterpret_cast<PyMethodDescrObject*>(attribute.get())->d_method;
-    reader.method = method.ml_flags == METH_NOARGS ? method.ml_meth : nullptr;
-  } else if (!test.is_method && serves(&PyGetSetDescr_Type)) {
-    PyGetSetDef const& property =
-        *reinterpret_cast<PyGetSetDescrObject*>(attribute.get())->d_getset;
-    reader.property = property.get;
-    reader.closure = property.closure;
-  }
-  return reader;
+  return reader_of(type, names::get().*test.attribute, test.is_method);
 }
 
 // Reads one property. Returns an empty reference with an exception set on failure.
@@ -97,7 +79,7 @@ inline ref read_property(PyObject* object, property_test const& test,
     }));
   }
   PyObject* const name = names::get().*test.attribute;
-  return ref::steal(test.is_method ? api<PyObject_CallMethodNoArgs>(object, name)
+  return ref::steal(test.is_method ? api<detail::call_named>(object, name)
                                    : api<PyObject_GetAttr>(object, name));
 }
 

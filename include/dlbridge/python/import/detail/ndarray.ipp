@@ -52,14 +52,15 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool test_ndarray(PyObject* array) noexce
 }
 
 DLBRIDGE_NOINLINE DLBRIDGE_API bool test_ndarrays(PyTypeObject* type) noexcept {
-  if (type->tp_basicsize < static_cast<Py_ssize_t>(sizeof(ndarray_fields))) {
+  if (object_size(type) < static_cast<Py_ssize_t>(sizeof(ndarray_fields))) {
     return false;
   }
   ref const numpy = ref::steal(api<PyImport_ImportModule>("numpy"));
   ref const version =
       numpy ? ref::steal(api<PyObject_GetAttrString>(numpy.get(), "__version__")) : ref();
-  char const* const text =
-      version && PyUnicode_Check(version.get()) ? api<PyUnicode_AsUTF8>(version.get()) : nullptr;
+  char const* const text = version && PyUnicode_Check(version.get())
+                               ? api<PyUnicode_AsUTF8AndSize>(version.get(), nullptr)
+                               : nullptr;
   if (text == nullptr || (std::strncmp(text, "1.", 2) != 0 && std::strncmp(text, "2.", 2) != 0)) {
     return false;
   }

@@ -85,7 +85,7 @@ DLBRIDGE_API void set_no_producer(PyObject* object, bool is_class, remedy_functi
   report r = refusal(errc::not_a_producer, "an object with __dlpack__ and __dlpack_device__",
                      is_class ? "the class " : "one of type ", advice);
   r.expected.append(others);
-  r.got.append(named->tp_name);
+  r.got.append(type_name(named).c_str());
   set_error(r);
 }
 }  // namespace python::detail

@@ -11,8 +11,8 @@
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python {
-/// Entries by type. The version tag of an entry tells whether the type has been modified, or
-/// another type has taken its address; types without a valid tag are looked up each time. Objects
+/// Entries by type. The state of an entry tells whether the type has been modified, or another type
+/// has taken its address; types without a known state are looked up each time. Objects
 /// are not cached. A type that finds all its slots taken replaces another one, which is then looked
 /// up again. References to entries are valid until Python code runs.
 /// @par Thread and GIL
@@ -52,8 +52,7 @@ class type_cache {
   DLBRIDGE_LOCAL static type_entry const& renew(PyTypeObject* type) noexcept;
 
   static bool is_valid(type_entry const& entry, PyTypeObject* type) noexcept {
-    return entry.type == type && entry.version_tag != 0 &&
-           entry.version_tag == detail::tag_of(type);
+    return entry.type == type && detail::is_in(type, entry.state);
   }
 };
 

@@ -38,6 +38,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API type_entry const* type_cache::find_further(
 DLBRIDGE_NOINLINE DLBRIDGE_API type_entry const& type_cache::renew(PyTypeObject* type) noexcept {
   type_entry& entry = slot(type);
   if (!is_valid(entry, type)) {
+    api<detail::forget>(&entry.state);  // Python code may run
 #if defined(Py_GIL_DISABLED)
     xdecref(std::exchange(entry.dlpack, nullptr));  // Python code may run
 #endif

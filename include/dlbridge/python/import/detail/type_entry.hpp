@@ -6,6 +6,7 @@
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/exchange_table.hpp>
+#include <dlbridge/python/detail/private_api.hpp>
 #include <dlbridge/python/import/detail/known_types.hpp>
 
 DLBRIDGE_BEGIN_LOCAL_NAMESPACE
@@ -25,7 +26,7 @@ struct library_row;  // call/detail/path_to_library.hpp
 /// dlpack is held. An entry fills whole cache lines; a shift gives the address of a slot.
 struct alignas(64) type_entry {
   PyTypeObject* type = nullptr;
-  unsigned version_tag = 0;  // 0: the entry is not valid
+  detail::type_state state{};  ///< that in which the type was looked up
   /// Whether dlpack is called with the object as first argument: no object has one of its own.
   bool takes_self = false;
   bool legacy_only = false;    ///< dlpack has no parameter max_version
@@ -48,9 +49,6 @@ struct alignas(64) type_entry {
 };
 
 namespace detail {
-// The version tag of a type; 0 if it has none.
-inline unsigned tag_of(PyTypeObject* type) noexcept;
-
 DLBRIDGE_COLD type_entry look_up_type(PyTypeObject* type) noexcept;
 
 /// Whether the `__dlpack__` of an object exports what its fields state: that of an ndarray, or of
@@ -65,7 +63,6 @@ bool exports_fields(type_entry const& type, PyObject* object) noexcept;
 }  // namespace python
 DLBRIDGE_END_NAMESPACE
 
-#include <dlbridge/python/import/detail/type_entry.inl>
 #if DLBRIDGE_HEADER_ONLY
 #include <dlbridge/python/import/detail/type_entry.ipp>
 #endif

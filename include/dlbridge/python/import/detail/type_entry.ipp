@@ -63,19 +63,9 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void judge_table(type_entry& fresh,
   }
 }
 
-// Whether no object of a type has attributes of its own.
-inline bool has_type_attributes_only(PyTypeObject* type) noexcept {
-#if PY_VERSION_HEX >= 0x030C0000
-  if (PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT)) {
-    return false;
-  }
-#endif
-  return type->tp_dictoffset == 0 && type->tp_getattro == &PyObject_GenericGetAttr;
-}
-
 inline bool is_numpy_ndarray(PyTypeObject* type) noexcept {
   return !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
-         std::strcmp(type->tp_name, "numpy.ndarray") == 0;
+         std::strcmp(type_name(type).c_str(), "numpy.ndarray") == 0;
 }
 
 // The array_type of a type whose attribute __dlpack__ is given. Without the GIL none of a derived
@@ -85,13 +75,16 @@ inline PyTypeObject* find_array_type(PyTypeObject* type, PyObject* dlpack) noexc
     return type;
   }
 #if !defined(Py_GIL_DISABLED)
-  PyTypeObject* base = type->tp_getattro == &PyObject_GenericGetAttr ? type->tp_base : nullptr;
-  while (base != nullptr && !is_numpy_ndarray(base)) {
-    base = base->tp_base;
+  auto const as_type = [](ref const& object) {
+    return reinterpret_cast<PyTypeObject*>(object.get());
+  };
+  ref base = has_generic_lookup(type) ? base_of(type) : ref();
+  while (base && !is_numpy_ndarray(as_type(base))) {
+    base = base_of(as_type(base));
   }
-  if (base != nullptr && dlpack != nullptr &&
-      type_attribute(base, names::get().dlpack).get() == dlpack) {
-    return base;
+  if (base && dlpack != nullptr &&
+      type_attribute(as_type(base), names::get().dlpack).get() == dlpack) {
+    return as_type(base);
   }
 #else
   static_cast<void>(dlpack);
@@ -99,33 +92,17 @@ inline PyTypeObject* find_array_type(PyTypeObject* type, PyObject* dlpack) noexc
   return nullptr;
 }
 
-// Whether a function of Python code has no parameter max_version, and would raise TypeError for it.
-inline bool lacks_max_version(PyObject* function) noexcept {
-  if (function == nullptr || !PyFunction_Check(function)) {
-    return false;
-  }
-  auto const& code = *reinterpret_cast<PyCodeObject*>(PyFunction_GetCode(function));
-#if PY_VERSION_HEX >= 0x030B0000
-  PyObject* const variables = code.co_localsplusnames;
-#else
-  PyObject* const variables = code.co_varnames;
-#endif
-  bool has = (code.co_flags & CO_VARKEYWORDS) != 0;
-  for (Py_ssize_t i = 0; i < code.co_argcount + code.co_kwonlyargcount; ++i) {  // all interned
-    has = has || PyTuple_GET_ITEM(variables, i) == names::get().max_version;
-  }
-  return !has;
-}
-
 DLBRIDGE_NOINLINE DLBRIDGE_API type_entry look_up_type(PyTypeObject* type) noexcept {
   type_entry fresh;
   fresh.type = type;
-  ref dlpack = type_attribute(type, names::get().dlpack);  // assigns the version tag
+  names const& n = names::get();
+  ref dlpack = type_attribute(type, n.dlpack);  // assigns the version tag
   fresh.dlpack = dlpack.get();
-  fresh.version_tag = tag_of(type);
+  fresh.state = api<state_of>(type);
   fresh.takes_self = fresh.dlpack != nullptr && has_type_attributes_only(type) &&
                      PyType_HasFeature(Py_TYPE(fresh.dlpack), Py_TPFLAGS_METHOD_DESCRIPTOR);
-  fresh.legacy_only = lacks_max_version(fresh.dlpack);
+  fresh.legacy_only = fresh.dlpack != nullptr && is_python_function(fresh.dlpack) &&
+                      api<lacks_parameter>(fresh.dlpack, n.max_version);
   fresh.array_type = find_array_type(type, fresh.dlpack);
   fresh.tests.row = find_known_type(type);
   for (int i = 0; i < 2 && fresh.tests; ++i) {
@@ -141,26 +118,23 @@ DLBRIDGE_NOINLINE DLBRIDGE_API type_entry look_up_type(PyTypeObject* type) noexc
     fresh.has_head = has_tensor_head(type);
 #endif
   }
+  api<rely_on>(&fresh.state, type, n.dlpack);
+  if (!fresh.has_head && !fresh.is_torch) {  // which are read without the table
+    api<rely_on>(&fresh.state, type, n.exchange_table);
+    if (!type_attribute(type, n.exchange_table)) {
+      api<rely_on>(&fresh.state, type, n.exchange_table_1_2);
+    }
+  }
 #if defined(Py_GIL_DISABLED)
   static_cast<void>(dlpack.release());
 #endif
   return fresh;
 }
 
-// Whether an object whose type lets it have attributes has, or may have, a __dlpack__ among them.
-// An exception of a key of its dict stays pending.
-inline bool may_have_own_dlpack(PyObject* object) noexcept {
-  PyObject* const* const dict = api<_PyObject_GetDictPtr>(object);
-  if (dict == nullptr) {  // there is no memory for it
-    return true;
-  }
-  ref const own = *dict != nullptr ? dict_item(*dict, names::get().dlpack) : ref();
-  return own || PyErr_Occurred() != nullptr;
-}
-
 DLBRIDGE_API bool exports_fields(type_entry const& type, PyObject* object) noexcept {
   return type.is_ndarray() ||
-         (type.array_type != nullptr && (type.takes_self || !may_have_own_dlpack(object)));
+         (type.array_type != nullptr &&
+          (type.takes_self || !api<may_have_own>(object, names::get().dlpack)));
 }
 }  // namespace python::detail
 DLBRIDGE_END_NAMESPACE

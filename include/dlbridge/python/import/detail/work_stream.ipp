@@ -24,7 +24,7 @@ inline ref find_stream_object(PyObject* object, device where) noexcept {
   if (known != nullptr && known->stream_function != nullptr) {
     ref const function = import_function(known->stream_module, known->stream_function);
     ref const ordinal = function ? ref::steal(PyLong_FromLong(where.id)) : ref();
-    return ordinal ? ref::steal(api<PyObject_CallOneArg>(function.get(), ordinal.get())) : ref();
+    return ordinal ? ref::steal(api<detail::call_with>(function.get(), ordinal.get())) : ref();
   }
   ref const stream = optional_attribute(object, names::get().cuda_stream_protocol);
   return stream ? ref::borrow(object) : ref();

@@ -126,7 +126,7 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void require_overloadable(PyObject* scope
                         name);
       throw_pending();
     }
-  } else if ((Py_TYPE(existing)->tp_descr_get != nullptr) != is_method) {  // of methods only
+  } else if (detail::has_descr_get(Py_TYPE(existing)) != is_method) {  // of methods only
     constexpr char const* kinds[] = {"a static", "an instance"};
     api<PyErr_Format>(PyExc_TypeError,
                       "%R has %s method %s already, so that %s cannot be %s method too", scope,

@@ -64,7 +64,11 @@ decltype(auto) of_setter(Extra const& extra) {
 }
 // Whether an object is that of a subclass which Python code defines.
 inline bool is_derived_in_python(PyObject* object) noexcept {
+#if NB_VERSION_MAJOR >= 3
+  return nb::inst_python_derived(object);
+#else
   return nb::detail::nb_inst_python_derived(object);
+#endif
 }
 }  // namespace python::on_nanobind
 DLBRIDGE_END_NAMESPACE

@@ -65,17 +65,17 @@ inline ref signatures_of(PyObject* function) noexcept {
 // The signature of an overload, without "def ", with its default values. nanobind writes \0, \1 and
 // so on for these, which follow the signature and the docstring in its tuple.
 DLBRIDGE_COLD DLBRIDGE_NOINLINE inline ref signature_in(PyObject* parts) noexcept {
-  char const* const raw = api<PyUnicode_AsUTF8>(PyTuple_GET_ITEM(parts, 0));
+  char const* const raw = api<PyUnicode_AsUTF8AndSize>(detail::tuple_item(parts, 0), nullptr);
   if (raw == nullptr) {
     return ref();
   }
   ref text =
       ref::steal(api<PyUnicode_FromString>(std::strncmp(raw, "def ", 4) == 0 ? raw + 4 : raw));
-  PyObject* const values = PyTuple_GET_SIZE(parts) > 2 ? PyTuple_GET_ITEM(parts, 2) : nullptr;
-  Py_ssize_t k = values != nullptr && PyTuple_Check(values) ? PyTuple_GET_SIZE(values) : 0;
+  PyObject* const values = detail::tuple_size(parts) > 2 ? detail::tuple_item(parts, 2) : nullptr;
+  Py_ssize_t k = values != nullptr && PyTuple_Check(values) ? detail::tuple_size(values) : 0;
   while (text && k-- > 0) {  // the highest number first: \1 begins \10
     ref const mark = ref::steal(api<PyUnicode_FromFormat>(" = \\%zd", k));
-    ref const value = ref::steal(api<PyUnicode_FromFormat>(" = %R", PyTuple_GET_ITEM(values, k)));
+    ref const value = ref::steal(api<PyUnicode_FromFormat>(" = %R", detail::tuple_item(values, k)));
     text = mark && value
                ? ref::steal(api<PyUnicode_Replace>(text.get(), mark.get(), value.get(), 1))
                : ref();
@@ -88,7 +88,7 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline ref signature_in(PyObject* parts) noexcep
 DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool is_refusal_of(
     PyObject* function, PyObject* exception, std::vector<binding::candidate> const& candidates) {
   ref const name = ref::steal(api<PyObject_GetAttrString>(function, "__name__"));
-  char const* const called = name ? api<PyUnicode_AsUTF8>(name.get()) : nullptr;
+  char const* const called = name ? api<PyUnicode_AsUTF8AndSize>(name.get(), nullptr) : nullptr;
   ref const text = called != nullptr ? binding::text_of_refusal(called, exception) : ref();
   bool is_refusal = static_cast<bool>(text);
   for (binding::candidate const& each : candidates) {
@@ -104,14 +104,14 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void explain_refusal(PyObject* function,
   ref const signatures = signatures_of(function);
   try {
     std::vector<binding::candidate> candidates;
-    Py_ssize_t const size = signatures ? PyTuple_GET_SIZE(signatures.get()) : 0;
+    Py_ssize_t const size = signatures ? detail::tuple_size(signatures.get()) : 0;
     auto const* const newest = python_function::find(function, size - 1);
     bool const is_new = newest != nullptr && newest->attribute == "__new__";
     for (Py_ssize_t i = 0; i < size; ++i) {
       auto const* const record = python_function::find(function, i);
       // nb::new_ adds a first __new__, for unpickling, which the messages of nanobind omit as well.
       if (!is_new || i > 0 || record != nullptr) {
-        candidates.push_back({signature_in(PyTuple_GET_ITEM(signatures.get(), i)), record});
+        candidates.push_back({signature_in(detail::tuple_item(signatures.get(), i)), record});
       }
     }
     std::vector<PyObject*> arguments;
@@ -119,7 +119,7 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void explain_refusal(PyObject* function,
       PyObject* const keywords = call.arguments().keywords;
       arguments.assign(
           call.arguments().values,
-          call.arguments().values + (keywords != nullptr ? PyTuple_GET_SIZE(keywords) : 0));
+          call.arguments().values + (keywords != nullptr ? detail::tuple_size(keywords) : 0));
       arguments.insert(arguments.begin(), Py_None);
       call.set_arguments({arguments.data(), 1, keywords});
     }
@@ -138,15 +138,15 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void explain_refusal(PyObject* function,
 // nanobind has one C function for each shape of a call. Each is kept at an index, so that one of
 // the functions below calls it.
 template <std::size_t Index>
-DLBRIDGE_LOCAL vectorcallfunc& library_call() noexcept {
-  static vectorcallfunc function = nullptr;
+DLBRIDGE_LOCAL detail::vector_function*& library_call() noexcept {
+  static detail::vector_function* function = nullptr;
   return function;
 }
 template <std::size_t Index>
 PyObject* intercepted_call(PyObject* self, PyObject* const* args, std::size_t flags,
                            PyObject* keywords) noexcept {
   // The two highest bits are flags: of Python, and of nanobind for the self of a constructor.
-  constexpr auto highest = static_cast<std::size_t>(PY_VECTORCALL_ARGUMENTS_OFFSET);
+  constexpr auto highest = detail::may_use_place_before;
   active_call own({args, flags & ~(highest | (highest >> 1)), keywords}, Py_SIZE(self) != 1);
   PyObject* const result = library_call<Index>()(self, args, flags, keywords);
   if (result == nullptr && !own.is_decided()) {
@@ -155,8 +155,8 @@ PyObject* intercepted_call(PyObject* self, PyObject* const* args, std::size_t fl
   return result;
 }
 template <std::size_t Index>
-bool intercept(vectorcallfunc& call) noexcept {
-  vectorcallfunc& original = library_call<Index>();
+bool intercept(detail::vector_function*& call) noexcept {
+  detail::vector_function*& original = library_call<Index>();
   if (original != nullptr && original != call) {
     return false;
   }
@@ -168,14 +168,13 @@ bool intercept(vectorcallfunc& call) noexcept {
 /// Makes the calls of a function that nanobind made begin an active_call. A function that is not as
 /// this header expects keeps nanobind's own refusals.
 DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void intercept_calls(PyObject* function) noexcept {
-  PyTypeObject const* const type = Py_TYPE(function);
   ref const signatures = signatures_of(function);
-  if (type->tp_vectorcall_offset <= 0 || type->tp_itemsize == 0 || !signatures ||
-      Py_SIZE(function) != PyTuple_GET_SIZE(signatures.get())) {
+  detail::vector_function** const place = detail::place_of_vectorcall(function);
+  if (place == nullptr || !signatures ||
+      Py_SIZE(function) != detail::tuple_size(signatures.get())) {
     return;
   }
-  auto& call = *reinterpret_cast<vectorcallfunc*>(reinterpret_cast<char*>(function) +
-                                                  type->tp_vectorcall_offset);
+  detail::vector_function*& call = *place;
   static_cast<void>(intercept<0>(call) || intercept<1>(call) || intercept<2>(call) ||
                     intercept<3>(call) || intercept<4>(call) || intercept<5>(call));
 }
@@ -189,7 +188,7 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void register_overload(python_function& r
   if (!signatures) {
     throw_pending();
   }
-  record.index = PyTuple_GET_SIZE(signatures.get()) - 1;
+  record.index = detail::tuple_size(signatures.get()) - 1;
   python_function::records().find([&](function_record& each) {
     auto& own = static_cast<python_function&>(each);
     if (own.scope == record.scope && own.attribute == record.attribute) {
