@@ -465,15 +465,32 @@ def today_torch(session: nox.Session) -> None:
     test_with(session, Peers("today_torch", ("numpy", "torch")), *group("today-torch"))
 
 
+# What does not depend on libraries other than NumPy.
+OTHERS = ("tools", "peers", "test_extension_stubs.py", "test_two_versions.py")
+OF_INTERPRETERS = ("tests/python", *(f"--ignore=tests/python/{each}" for each in OTHERS))
+
+
 @nox.session(tags=["long"], python=["3.9", "3.10", "3.12", "3.13", "3.14", "3.14t", "3.15"])
 def interpreters(session: nox.Session) -> None:
     """The Python tests and 200 exits of the interpreter with another CPython."""
-    left_out = ("tools", "peers", "test_extension_stubs.py", "test_two_versions.py")
-    tests = ("tests/python", *(f"--ignore=tests/python/{each}" for each in left_out))
-    test_with(session, Peers("interpreters", ("numpy",), tests), *group("numpy"))
+    test_with(session, Peers("interpreters", ("numpy",), OF_INTERPRETERS), *group("numpy"))
     folder = builds.folder_of(f"modules-{session.python}") / "python-modules"
     session.run("python", "tests/python/exits.py", "storm", "200",
                 env={"PYTHONPATH": os.pathsep.join([str(folder), "tests/python"])})  # fmt: skip
+
+
+@nox.session(tags=["long"], python=["3.11", "3.12", "3.13", "3.14", "3.15"])
+def split(session: nox.Session) -> None:
+    """The same tests, with nanobind's extension as one binary that CPython 3.11 and newer load."""
+    built = counterparts(session, suffix="-split", modules=("nanobind_extension",),
+                         DLBRIDGE_TESTS_SPLIT="ON")  # fmt: skip
+    own = builds.folder_of(f"modules-{session.python}") / "python-modules"
+    shutil.rmtree(own, ignore_errors=True)
+    own.mkdir(parents=True)
+    shutil.copy(Path(built, "nanobind_extension.abi3.so"), own)
+    modules = tuple(each for each in MOST_MODULES if each != "nanobind_extension")
+    test_with(session, Peers("split", ("numpy",), OF_INTERPRETERS),
+              *group("numpy", "nanobind-backend"), modules=modules)  # fmt: skip
 
 
 @nox.session(tags=["long"])
@@ -790,6 +807,41 @@ def examples(session: nox.Session) -> None:
     session.run("pytest", "-q", "-p", "no:cacheprovider")
     folder = build_example(session, gallery.NAMED["array_library"])
     session.run("ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error")
+
+
+STABLE = ("3.11", "3.12", "3.13", "3.14", "3.15")  # the CPythons that load a cp311-abi3 wheel
+
+
+@nox.session(tags=["tests"])
+def one_binary(session: nox.Session) -> None:
+    """One wheel for every CPython: its symbols, and its tests with each CPython of this machine."""
+    session.install(*group("examples-build", "abi3"), "pip")
+    install_headers(session)
+    builds.prepare(session, "release")
+    folder = Path(session.create_tmp()).resolve()
+    shutil.rmtree(folder)
+    project = CHECKOUT / "examples" / "one_binary"
+    session.run("python", "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation",
+                "--wheel-dir", str(folder), str(project))  # fmt: skip
+    (wheel,) = map(str, folder.glob("one_binary-*-cp311-abi3-*.whl"))
+    session.run("abi3audit", "--strict", "--summary", wheel)
+    session.chdir(project)
+    main = [*machine.torch(), *map(str, package.build().glob("*.whl"))]  # of this Python alone
+    results = []
+    for version in STABLE:
+        if not machine.has_interpreter(version):
+            results.append(f"CPython {version}: not run, as this machine has none")
+            continue
+        python = str(folder / version / "bin" / "python")
+        session.run(f"python{version}", "-m", "venv", str(folder / version), external=True)
+        session.run(python, "-m", "pip", "install", "-q", wheel,
+                    *group("pytest", "numpy", "nanobind-backend"),
+                    *(main if version == STABLE[0] else ()), external=True)  # fmt: skip
+        printed = session.run(python, "-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider",
+                              *session.posargs, silent=True, external=True)  # fmt: skip
+        results.append(f"CPython {version}: {str(printed).strip().splitlines()[-1]}")
+    for result in results:
+        session.log(result)
 
 
 @nox.session(tags=["long"])

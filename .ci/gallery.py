@@ -60,6 +60,7 @@ EXAMPLES = (
     Example("build_systems", EXTENSIONS, projects=("setuptools", "meson")),
     Example("three_bindings", EXTENSIONS, projects=(".",)),
     Example("cython_filter", EXTENSIONS, projects=(".",)),
+    Example("one_binary", EXTENSIONS, projects=(".",), requires=("numpy", "nanobind-backend")),
     Example("moved_bindings", EXTENSIONS, projects=(".",), session="moved_bindings"),
     Example("point_cloud", EXTENSIONS, projects=(".",), requires=("numpy", "images")),
     Example("frameworks", EXTENSIONS, ("python", "-I", "demo.py"), (".",),  # -I: the installed one

@@ -18,7 +18,6 @@ def extension(name, **options):
 modules = [
     extension("filters"),
     extension("memory", define_macros=[("CYTHON_USE_TYPE_SPECS", "1")]),
-    extension("limited", define_macros=[("Py_LIMITED_API", "0x030B0000")], py_limited_api=True),
 ]
 setup(ext_modules=cythonize(modules, build_dir="build"))
 # [/setup]
