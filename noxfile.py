@@ -1166,6 +1166,8 @@ def bench(session: nox.Session) -> None:
         session.run("python", "bench/report.py", str(report))
     session.run("python", "bench/hot_functions.py", "--check")
     session.run("python", "bench/compile_cost.py", "--check" if full else "--quick")
+    if full:
+        session.run("python", "bench/limited_api.py")
     open_gates = [name for each in (counted, report)
                   for name in json.loads(each.read_text())["gates"]["not judged"]]  # fmt: skip
     if open_gates:  # neither passed nor failed

@@ -173,16 +173,20 @@ inline PyObject* object_of(PyObject* weak) noexcept { return PyWeakref_GetObject
 #pragma warning(pop)
 #endif
 
-// The same question for a type that can be modified.
+// The same question for a type that can be modified. A pending exception, which a lookup that fails
+// would replace, makes the answer unknown.
 DLBRIDGE_NOINLINE inline bool is_unmodified(PyTypeObject* type, type_state const& state) noexcept {
-  kept_exception const pending;
-  bool is_same = object_of(state.alive) == reinterpret_cast<PyObject*>(type) &&
+  bool is_same = PyErr_Occurred() == nullptr &&
+                 object_of(state.alive) == reinterpret_cast<PyObject*>(type) &&
                  has_generic_lookup(type) == state.has_generic_lookup;
   for (int i = 0; is_same && i < state.count; ++i) {
     PyObject* const now = state.values[i] != nullptr
                               ? PyObject_GetAttr(reinterpret_cast<PyObject*>(type), state.names[i])
                               : stored_attribute(type, state.names[i]);
     is_same = now == state.values[i];
+    if (now == nullptr) {
+      PyErr_Clear();
+    }
     Py_XDECREF(now);
   }
   return is_same;
