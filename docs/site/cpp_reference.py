@@ -16,17 +16,14 @@ name of its template, and has an entry only if the template itself declares no m
 
 from __future__ import annotations
 
-import collections
-import os
 import re
-import shutil
-import subprocess
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from breathe.directives.content_block import DoxygenNamespaceDirective
+from cpp_xml import Entries, run_doxygen
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.addnodes import pending_xref
@@ -35,64 +32,10 @@ from sphinx.domains.cpp import CPPDomain
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```\{cpp-entries\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LOGGER = logging.getLogger(__name__)
 # pybind11/ and nanobind/ declare the same names: the pages show those of pybind11/.
 SHOWN_ONCE = "python/nanobind/"
-
-
-def run_doxygen(target: Path) -> Path:
-    """Returns the folder of the XML."""
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
-    configuration = (CHECKOUT / "docs" / "Doxyfile").read_text()
-    done = subprocess.run(
-        ["doxygen", "-"],
-        input=f"{configuration}OUTPUT_DIRECTORY={target}\n",
-        cwd=CHECKOUT,
-        capture_output=True,
-        text=True,
-    )
-    for line in done.stderr.replace(f"{CHECKOUT}{os.sep}", "").splitlines():
-        LOGGER.warning("doxygen: %s", line)
-    return target / "xml"
-
-
-class Entries:
-    """The public names, each with its elements of the XML."""
-
-    def __init__(self, xml: Path) -> None:
-        self.left_out: set[str] = set()  # identifiers of Doxygen
-        self.by_name: dict[str, list[ET.Element]] = collections.defaultdict(list)
-        compounds = ET.parse(xml / "index.xml").getroot()
-        classes = {}
-        for each in compounds:
-            if each.get("kind") in ("class", "struct"):
-                classes[each.findtext("name", "")] = each
-            elif each.get("kind") in ("namespace", "file"):
-                self.add_members(ET.parse(xml / f"{each.get('refid')}.xml"), each.get("kind", ""))
-        for name, each in classes.items():
-            template = name.partition("<")[0]
-            if template.rpartition("::")[0] in classes:  # a part of the entry of its class
-                continue
-            primary = classes.get(template)
-            if primary is None or primary is each or not primary.findall("member"):
-                element = ET.Element("innerclass", refid=each.get("refid", ""), prot="public")
-                element.text = name
-                self.by_name[template.removeprefix("dlbridge::")].append(element)
-
-    def add_members(self, compound: ET.ElementTree[Any], kind: str) -> None:
-        for each in compound.iter("memberdef"):
-            if kind == "file" and each.find("briefdescription/para") is None:
-                continue
-            location = each.find("location")
-            if location is not None and SHOWN_ONCE in location.get("file", ""):
-                self.left_out.add(each.get("id", ""))
-                continue
-            if (each.get("kind") == "define") == (kind == "file"):
-                name = each.findtext("qualifiedname") or each.findtext("name", "")
-                self.by_name[name.removeprefix("dlbridge::")].append(each)
 
 
 def adapt(xml: Path, entries: Entries) -> None:
@@ -132,10 +75,12 @@ def write_entry(xml: Path, name: str, elements: list[ET.Element]) -> ET.Element:
 
 
 def write_entries(app: Sphinx) -> None:
-    xml = run_doxygen(Path(app.outdir).parent / "doxygen")
+    xml, warnings = run_doxygen(Path(app.outdir).parent / "doxygen")
+    for line in warnings:
+        LOGGER.warning("doxygen: %s", line)
     app.config.breathe_projects = {"dlbridge": str(xml)}
-    adapt(xml, Entries(xml))
-    entries = Entries(xml).by_name
+    adapt(xml, Entries(xml, SHOWN_ONCE))
+    entries = Entries(xml, SHOWN_ONCE).by_name
     pages: dict[str, Path] = {}
     for page in sorted((Path(app.srcdir) / "reference" / "cpp").glob("*.md")):
         for name in " ".join(BLOCK.findall(page.read_text())).split():
