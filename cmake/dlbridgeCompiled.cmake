@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# dlbridge_define_compiled(<include directory>): defines the targets whose units do not compile the bodies of
+# _dlbridge_define_compiled(<include directory>): defines the targets whose units do not compile the bodies of
 # dlbridge's functions. The static libraries with the bodies are built in the project that links them, for
 # its Python and with its flags: a shared one would make extension modules share state.
 #   dlbridge::compiled         as dlbridge::dlbridge
@@ -8,7 +8,7 @@
 # to load them, such as 3.11, before it adds or finds dlbridge, and defines Py_LIMITED_API for its own units.
 cmake_policy(VERSION 3.24)  # also in a project whose policies are older, which would not hide symbols
 
-function(dlbridge_define_compiled include_directory)
+function(_dlbridge_define_compiled include_directory)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   if(TARGET dlbridge_compiled OR NOT CXX IN_LIST languages)
     return()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# dlbridge_find_dlpack(): defines the target dlpack::dlpack with the first dlpack.h of version 1, for the
+# _dlbridge_find_dlpack(): defines the target dlpack::dlpack with the first dlpack.h of version 1, for the
 # build of dlbridge and for its installed package. A target dlpack::dlpack that the project made is used
 # as it is, and so is DLPACK_INCLUDE_DIR. Otherwise _dlbridge_try_all has the order. The macros of the
 # header state its version, as dlpack's own package reports a wrong one.
@@ -252,7 +252,7 @@ function(_dlbridge_try_all)
   endif()
   _dlbridge_try_dlpack_package()
   # The header in an installed dlbridge, as in its wheel.
-  _dlbridge_try_dlpack("${DLBRIDGE_BUNDLED_INCLUDE_DIR}" "installed with dlbridge")
+  _dlbridge_try_dlpack("${_dlbridge_bundled_include_dir}" "installed with dlbridge")
   get_property(chosen GLOBAL PROPERTY DLBRIDGE_DLPACK_INCLUDE_DIR)
   if(NOT chosen)
     _dlbridge_try_search_paths()
@@ -264,7 +264,7 @@ function(_dlbridge_try_all)
   endif()
 endfunction()
 
-function(dlbridge_find_dlpack)
+function(_dlbridge_find_dlpack)
   set_property(GLOBAL PROPERTY DLBRIDGE_DLPACK_INCLUDE_DIR "")
   set_property(GLOBAL PROPERTY DLBRIDGE_DLPACK_PASSED_OVER "")
   set_property(GLOBAL PROPERTY DLBRIDGE_DLPACK_DOWNLOAD "")

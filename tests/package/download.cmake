@@ -11,5 +11,5 @@ include("${MODULE}")
 _dlbridge_try_all()
 get_property(chosen GLOBAL PROPERTY DLBRIDGE_DLPACK_INCLUDE_DIR)
 if(NOT chosen)
-  dlbridge_find_dlpack()  # the target, which it defines for a header, needs a project
+  _dlbridge_find_dlpack()  # the target, which it defines for a header, needs a project
 endif()
