@@ -241,7 +241,7 @@ def run(options: argparse.Namespace) -> int:
         return 2
     result = collect(options.only)
     if options.json:
-        print(json.dumps(result, indent=2))
+        print(json.dumps({"schema": 1, **result}, indent=2))
     else:
         _show(result)
     all_right = all(map(_is_right, result["libraries"])) and all(
