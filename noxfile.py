@@ -1189,18 +1189,40 @@ def style(session: nox.Session) -> None:
         session.run("mypy", folder)
 
 
+def add_doxygen(session: nox.Session) -> bool:
+    """Lets a session run doxygen. Returns whether it can."""
+    programs = [session.bin, str(machine.UNPACKED / "usr/bin"), os.environ["PATH"]]
+    session.env["PATH"] = os.pathsep.join(programs)
+    added = machine.add_packages("doxygen", needed=True)
+    if folders := machine.unpacked_libraries():
+        session.env["LD_LIBRARY_PATH"] = folders
+    return added
+
+
+@nox.session(tags=["tests"])
+def api(session: nox.Session) -> None:
+    """The public interface against its lists in packaging/api; `api -- --write` writes them."""
+    if sys.version_info < (3, 11):
+        session.skip("the lists require Python 3.11 or newer")
+    session.env.update(machine.build_environment(machine.find_gcc()))
+    install_wheel(session, *group("build", "numpy"))
+    if not add_doxygen(session):
+        session.run("python", "packaging/api.py", "--only",
+                    "python,cmake,command_line,environment,json", *session.posargs)  # fmt: skip
+        session.skip("doxygen could not be installed: packaging/api/cpp.txt was not compared")
+    session.run("python", "packaging/api.py", *session.posargs)
+    if not session.posargs:
+        session.run("pytest", "-q", "-p", "no:cacheprovider", "tests/package/test_api.py")
+
+
 @nox.session(tags=["tests"])
 def site(session: nox.Session) -> None:
     """The documentation site, with the references of C++ and Python: every link and doc comment."""
     if sys.version_info < (3, 11):
         session.skip("Sphinx requires Python 3.11 or newer")
-    if not machine.add_packages("doxygen", needed=True):
-        session.skip("doxygen could not be installed")
     session.install(*group("site"))
-    programs = [session.bin, str(machine.UNPACKED / "usr/bin"), os.environ["PATH"]]
-    session.env["PATH"] = os.pathsep.join(programs)
-    if folders := machine.unpacked_libraries():
-        session.env["LD_LIBRARY_PATH"] = folders
+    if not add_doxygen(session):
+        session.skip("doxygen could not be installed")
     pages = machine.STATE / "site" / "html"
     shutil.rmtree(pages, ignore_errors=True)
     session.run("sphinx-build", "--quiet", "--fail-on-warning", "--fresh-env", "docs", str(pages))

@@ -9,6 +9,7 @@ literals.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 PAGE = "docs/reference/environment.md"
@@ -25,10 +26,15 @@ CONSTANT = re.compile(r'^([A-Z_]+) = "(\w+)"', re.MULTILINE)
 LOOP = re.compile(r"for (\w+) in \((.*?)\):")
 
 
-def environment_faults(root: Path) -> list[str]:
-    found = [path for each in READERS for path in [root / each, *(root / each).rglob("*")]]
-    files = {path.relative_to(root).as_posix(): path.read_text()
-             for path in found if path.suffix in SUFFIXES and path.is_file()}  # fmt: skip
+def source_texts(root: Path, readers: Iterable[str]) -> dict[str, str]:
+    found = [path for each in readers for path in [root / each, *(root / each).rglob("*")]]
+    return {path.relative_to(root).as_posix(): path.read_text()
+            for path in found if path.suffix in SUFFIXES and path.is_file()}  # fmt: skip
+
+
+def variables(root: Path, readers: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """The variables that the code reads or sets, each with a file; and the faults."""
+    files = source_texts(root, readers)
     constants = dict(pair for text in files.values() for pair in CONSTANT.findall(text))
     read: dict[str, str] = {}
     faults = []
@@ -44,10 +50,16 @@ def environment_faults(root: Path) -> list[str]:
                 read.update(dict.fromkeys(loops[name], file))
             elif (file, name) not in COMPUTED:
                 faults.append(f"{file}: a variable is read whose name is unknown: {name}")
+    return read, faults
+
+
+def environment_faults(root: Path) -> list[str]:
+    read, faults = variables(root, READERS)
     page = (root / PAGE).read_text()
     cells = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
     rows = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
-    mentioned = {name for text in files.values() for name in re.findall(r"\w+", text)}
+    mentioned = {name for text in source_texts(root, READERS).values()
+                 for name in re.findall(r"\w+", text)}  # fmt: skip
     faults += [f"{PAGE}: no row for {name}, which {read[name]} has" for name in read.keys() - rows]
     faults += [f"{PAGE}: no code has {name}" for name in rows - mentioned]
     return sorted(faults)
