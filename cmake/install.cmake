@@ -78,3 +78,21 @@ if(CMAKE_DL_LIBS AND NOT SKBUILD)  # a wheel is for every platform, and its exte
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/dlbridge.pc.in dlbridge.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/dlbridge.pc DESTINATION ${pkgconfig_directory} ${component})
+
+# The same in the Common Package Specification, for tools that read it. find_package prefers such a file to
+# dlbridgeConfig.cmake, and would lose dlbridge::compiled and the search for dlpack.h. So it is in a folder where
+# find_package does not search by itself.
+set(cps_directory ${data_directory}/dlbridge/cps)
+if(NOT SKBUILD AND NOT IS_ABSOLUTE "${include_directory}" AND NOT IS_ABSOLUTE "${data_directory}")
+  set(cps_includes "\"@prefix@/${include_directory}\"")
+  if(DLBRIDGE_INSTALL_DLPACK)
+    string(PREPEND cps_includes "\"@prefix@/${dlpack_destination}\", ")
+  endif()
+  set(cps_libraries "")
+  if(CMAKE_DL_LIBS)
+    set(cps_libraries "\"${CMAKE_DL_LIBS}\"")
+  endif()
+  set(prefix @prefix@)  # stays as it is
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/dlbridge.cps.in dlbridge.cps @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/dlbridge.cps DESTINATION ${cps_directory} ${component})
+endif()

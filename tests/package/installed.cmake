@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The other ways to an installed dlbridge: without another dlpack.h, by pkg-config, and through the
-# package of a library that includes dlbridge as a subproject.
+# The other ways to an installed dlbridge: without another dlpack.h, by pkg-config, by the Common Package
+# Specification, and through the package of a library that includes dlbridge as a subproject.
 if(DLBRIDGE_INSTALL)
   # A copy elsewhere; the paths in the files of the installation are relative.
   set(moved ${CMAKE_CURRENT_BINARY_DIR}/moved)
@@ -34,6 +34,10 @@ if(DLBRIDGE_INSTALL)
     add_package_test(pkg_config -DWAY=pkg-config -DPKG_CONFIG_EXECUTABLE=${DLBRIDGE_PKG_CONFIG}
       -DPREFIX=${moved})
     set_tests_properties(package.pkg_config PROPERTIES FIXTURES_REQUIRED moved)
+  endif()
+  if(CMAKE_VERSION VERSION_GREATER_EQUAL 4.3)  # which reads such files
+    add_package_test(cps -DWAY=find_package -Ddlbridge_DIR=${moved}/share/dlbridge/cps)
+    set_tests_properties(package.cps PROPERTIES FIXTURES_REQUIRED moved)
   endif()
 endif()
 
