@@ -26,6 +26,7 @@ if sys.version_info < (3, 9):  # noqa: UP036 - older ones read it, too
              "a newer one, such as python3.11.".format(*sys.version_info))  # fmt: skip
 
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -710,7 +711,8 @@ def release(session: nox.Session) -> None:
 
 @nox.session(tags=["long"])
 def conan(session: nox.Session) -> None:
-    """The Conan package in a cache of its own, without a remote, and a program that requires it."""
+    """The Conan packages of the checkout and of a release, and programs that require them. They are
+    in a cache of their own, without a remote. rattler-build reads the recipe for conda-forge."""
     compiler = machine.find_gcc()
     if compiler.is_zig:
         session.skip("Conan detects no zig")
@@ -723,6 +725,27 @@ def conan(session: nox.Session) -> None:
     session.run("conan", "profile", "detect", "--force", silent=True)
     session.run("conan", "create", "packaging/conan", "--no-remote", "-s", "compiler.cppstd=17",
                 "-c", f"tools.cmake.cmake_layout:test_folder={home / 'test'}")  # fmt: skip
+
+    recipes = Path(session.create_tmp()).resolve() / "recipes"
+    shutil.rmtree(recipes, ignore_errors=True)
+    session.run("python", "-m", "build", "--sdist", "--outdir", str(recipes))
+    (sdist,) = recipes.glob("*.tar.gz")
+    session.run("python", "packaging/recipes.py", str(sdist), str(recipes))
+    dlpack = session.run(str(machine.build_tools() / "tvm-ffi-config"), "--dlpack-includedir",
+                         external=True, silent=True)  # fmt: skip
+    sources = recipes / "s"  # what the recipe would download, by its hash
+    sources.mkdir()
+    for file in (sdist, Path(str(dlpack).strip(), "dlpack", "dlpack.h")):
+        shutil.copy(file, sources / hashlib.sha256(file.read_bytes()).hexdigest())
+    version = sdist.name[len("dlbridge-") : -len(".tar.gz")]
+    session.run("conan", "create", str(recipes / "conan-center/recipes/dlbridge/all"),
+                "--version", version, "--no-remote", "-s", "compiler.cppstd=17",
+                "-cc", f"core.sources:download_cache={recipes}")  # fmt: skip
+    session.run("python", "-c", "import sys; from rattler_build import Stage0Recipe, VariantConfig;"
+                "recipe = Stage0Recipe.from_file(sys.argv[1]);"
+                "print(*recipe.render(VariantConfig({'c_stdlib': ['sysroot']})))",
+                str(recipes / "conda-forge/recipes/dlbridge/recipe.yaml"))  # fmt: skip
+    json.loads((recipes / "vcpkg/ports/dlbridge/vcpkg.json").read_text())
 
 
 def install_example(session: nox.Session, name: str, *options: str, tests: bool = True) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Conan recipe of dlbridge, for a checkout: conan create packaging/conan."""
+"""The Conan recipe of dlbridge, for a checkout and for a release: README.md."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ from pathlib import Path
 from conan import ConanFile
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeToolchain
-from conan.tools.files import copy, rmdir
+from conan.tools.files import copy, download, get, rmdir
 
 SOURCES = ("CMakeLists.txt", "LICENSE", "NOTICE", "LICENSES/*", "cmake/*", "include/*")
 
@@ -26,13 +26,21 @@ class DlbridgeRecipe(ConanFile):
         return Path(self.recipe_folder).parents[1]
 
     def set_version(self):
+        if self.version:
+            return
         text = (self._checkout / "include" / "dlbridge" / "abi.hpp").read_text()
         numbers = re.findall(r"#define DLBRIDGE_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text)
         self.version = ".".join(numbers)
 
     def export_sources(self):
-        for pattern in SOURCES:
+        for pattern in [] if self.conan_data else SOURCES:
             copy(self, pattern, self._checkout, self.export_sources_folder)
+
+    def source(self):
+        if self.conan_data:  # of a release
+            sources = self.conan_data["sources"][self.version]
+            get(self, **sources["dlbridge"], strip_root=True)
+            download(self, **sources["dlpack"], filename=Path("dlpack", "dlpack", "dlpack.h"))
 
     def validate(self):
         check_min_cppstd(self, 17)
@@ -41,8 +49,10 @@ class DlbridgeRecipe(ConanFile):
         toolchain = CMakeToolchain(self)
         for option in ("TESTS", "BENCH", "PYTHON"):
             toolchain.cache_variables[f"DLBRIDGE_{option}"] = False
-        # Otherwise CMake searches for dlpack.h, and downloads it if it finds none.
-        if directory := self.conf.get("user.dlbridge:dlpack_include_dir", check_type=str):
+        # Without any of these, CMake searches for dlpack.h, and downloads it if it finds none.
+        downloaded = str(Path(self.source_folder, "dlpack")) if self.conan_data else None
+        directory = self.conf.get("user.dlbridge:dlpack_include_dir", downloaded, check_type=str)
+        if directory:
             toolchain.cache_variables["DLPACK_INCLUDE_DIR"] = directory
         toolchain.generate()
 

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Not verified: see README.md of the folder above.
-get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 set(VCPKG_BUILD_TYPE release)  # headers only
 
+vcpkg_download_distfile(archive
+  URLS "@SOURCE@"
+  FILENAME "dlbridge-${VERSION}.tar.gz"
+  SHA512 @SHA512@)
+vcpkg_extract_source_archive(SOURCE_PATH ARCHIVE "${archive}")
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS
@@ -13,6 +16,10 @@ vcpkg_cmake_configure(
     "-DDLPACK_INCLUDE_DIR=${CURRENT_INSTALLED_DIR}/include")
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH share/cmake/dlbridge)
+# vcpkg wants the file here if it names a library, and it names libdl.
+file(MAKE_DIRECTORY "${CURRENT_PACKAGES_DIR}/lib")
+file(RENAME "${CURRENT_PACKAGES_DIR}/share/pkgconfig" "${CURRENT_PACKAGES_DIR}/lib/pkgconfig")
 vcpkg_fixup_pkgconfig()
 file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/share/licenses")
-vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE" "${SOURCE_PATH}/NOTICE")
+file(INSTALL "${CMAKE_CURRENT_LIST_DIR}/usage" DESTINATION "${CURRENT_PACKAGES_DIR}/share/${PORT}")
+vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")
