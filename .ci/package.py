@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Builds the wheels of dlbridge, dlbridge-headers and dlbridge-tools once for the current sources;
-all sessions install them."""
+all sessions install them. packaging/from_artefacts.py gives them those of a release instead."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ SOURCES = ("CMakeLists.txt", "LICENSE", "LICENSES", "NOTICE", "README.md", "cmak
            "packaging/headers", "packaging/tools", "pyproject.toml", "python")  # fmt: skip
 WHEELS = machine.STATE / "wheels"
 INDEX = machine.STATE / "index"
+# A folder with the folders dlbridge, headers and tools, each of which has one wheel.
+ARTEFACTS = os.environ.get("DLBRIDGE_ARTEFACTS")
 
 
 def _files() -> list[Path]:
@@ -48,6 +50,8 @@ def _digest_of(more: str) -> str:
 def build(*settings: str) -> Path:
     """Builds the wheel of the current sources unless it exists. Returns its folder, which
     --find-links accepts. `settings` are settings of the build backend."""
+    if ARTEFACTS and not settings:
+        return Path(ARTEFACTS, "dlbridge")
     environment = machine.build_environment(machine.find_gcc())
     digest = _digest({**environment, "settings": repr(settings)})
     folder = WHEELS / (f"{digest}-with-settings" if settings else digest)
@@ -75,6 +79,8 @@ def tools() -> Path:
 
 def _of_every_python(name: str, **variables: str) -> Path:
     """Builds the wheel of a project in the folder packaging unless it exists."""
+    if ARTEFACTS:
+        return Path(ARTEFACTS, name)
     folder = WHEELS / f"{_digest_of(name)}-{name}"
     with machine.locked("wheels"):
         if not list(folder.glob("*.whl")):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the wheels, the source distribution and the single header that a release has.
+"""Checks the artefacts that packaging/make.py and cibuildwheel have made.
 
     check_release.py FOLDER               contents, licences, metadata
-    check_release.py FOLDER --install     also installs and tries those that fit this Python
+    check_release.py FOLDER --install     also installs and tries those that fit a Python here
     check_release.py FOLDER --tag v1.2.3  also that the release of that tag may be published
     check_release.py --tag v1.2.3         only that the tag is the version of the headers
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -21,6 +22,7 @@ import zipfile
 from email.parser import HeaderParser
 from pathlib import Path
 
+from make import SUMS, wrong_sums
 from packaging.tags import sys_tags
 from packaging.utils import parse_wheel_filename
 
@@ -29,8 +31,9 @@ TAG = "v" + ".".join(re.findall(r"#define DLBRIDGE_VERSION_\w+ (\d+)",
                                 (CHECKOUT / "include/dlbridge/abi.hpp").read_text()))  # fmt: skip
 LICENSES = {"LICENSE", "NOTICE", "LICENSES/Apache-2.0.txt"}
 OF_SDIST = LICENSES | {"SECURITY.md", "CHANGELOG.md", "CITATION.cff", "pyproject.toml"}
-KINDS = ("dlbridge-*.whl", "dlbridge-*.tar.gz", "dlbridge_headers-*-py3-none-any.whl",
-         "dlbridge_tools-*-py3-none-any.whl", "dlbridge.hpp")  # fmt: skip
+SDIST, SOURCE = (f"dlbridge-{TAG[1:]}{end}.tar.gz" for end in ("", "-source"))
+KINDS = ("dlbridge-*.whl", "dlbridge_headers-*-py3-none-any.whl", SDIST, SOURCE, SUMS,
+         "dlbridge_tools-*-py3-none-any.whl", "dlbridge.hpp", "dlbridge-*-site.tar.gz")  # fmt: skip
 PURE = re.compile(r".*\.(py|html|typed)|info/.*")  # the files of a wheel without compiled code
 
 
@@ -75,13 +78,25 @@ def faults(path: Path, headers: dict[str, int], is_release: bool) -> list[str]:
     return [f"{path.name} {each}" for each in found]
 
 
+def python_of(path: Path) -> str | None:
+    """The interpreter of this machine that an artefact fits."""
+    tags = parse_wheel_filename(path.name)[3] if path.suffix == ".whl" else frozenset(sys_tags())
+    if not tags.isdisjoint(sys_tags()):
+        return sys.executable
+    version = re.search(r"-cp3(\d+)-cp3\1-", path.name)
+    name = f"python3.{version[1]}" if version else ""
+    is_of_platform = {each.platform for each in tags} & {each.platform for each in sys_tags()}
+    runs = shutil.which(name) and not subprocess.call([name, "-c", ""], stderr=subprocess.DEVNULL)
+    return name if is_of_platform and runs else None
+
+
 def install(path: Path) -> None:
-    """Installs an artefact in an environment of its own, and tries it, if it fits this Python."""
-    if path.suffix == ".whl" and parse_wheel_filename(path.name)[3].isdisjoint(sys_tags()):
-        return print(f"{path.name}: not for this Python")
+    """Installs an artefact in an environment of its own, and tries it, if it fits a Python here."""
+    if (base := python_of(path)) is None:
+        return print(f"{path.name}: not installed, as this machine has no Python for it")
     with tempfile.TemporaryDirectory() as folder:
         python = str(Path(folder, "Scripts" if sys.platform == "win32" else "bin", "python"))
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([base, "-m", "venv", folder], check=True)
         subprocess.run([python, "-m", "pip", "install", "-q", str(path), "numpy"], check=True)
         own_test = str(CHECKOUT / "packaging/try_installed.py")
         ways = {
@@ -101,7 +116,7 @@ def main() -> int:
     chosen = parser.parse_args()
     found = [f"the tag is not {TAG}"] if chosen.tag not in (None, TAG) else []
     if chosen.folder:
-        paths = sorted([*chosen.folder.glob("*.whl"), *chosen.folder.glob("*.tar.gz")])
+        paths = sorted([*chosen.folder.glob("*.whl"), *chosen.folder.glob(SDIST)])
         headers: dict[str, int] = {}
         for path in paths:
             found += faults(path, headers, bool(chosen.tag))
@@ -110,6 +125,7 @@ def main() -> int:
         for header in chosen.folder.glob("dlbridge.hpp"):
             is_of_tag = header.read_text(encoding="utf-8").startswith(f"// dlbridge {TAG[1:]} ")
             found += [] if is_of_tag else [f"dlbridge.hpp is not of {TAG}"]
+        found += [f"{name} is not the file of {SUMS}" for name in wrong_sums(chosen.folder)]
         wheels = [str(path) for path in paths if path.suffix == ".whl"]
         for command in (["twine", "check", "--strict", *map(str, paths)],
                         ["check_wheel_contents", *wheels]):  # fmt: skip

@@ -24,10 +24,10 @@ LISTS: dict[str, Callable[[], Iterator[str]]] = {
     "environment": programs.environment,
     "json": json_output.collect,
 }
-ADD = "If they are meant to be public, run `python packaging/api.py --write`."
+ADD = "If they are meant to be public, run `python packaging/check_api.py --write`."
 STATE = (
     "Name each in backticks in CHANGELOG.md, in Unreleased under Changed, Deprecated or Removed, "
-    "with the migration; then run `python packaging/api.py --write`."
+    "with the migration; then run `python packaging/check_api.py --write`."
 )
 ABI = (
     "If the layout of a public type or the meaning of its members changes, also raise "
