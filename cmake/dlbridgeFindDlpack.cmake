@@ -159,7 +159,7 @@ function(_dlbridge_check_download directory out)
     set(${out} "what arrived is no dlpack.h 1.x" PARENT_SCOPE)  # such as the page of a proxy
   elseif(expected AND NOT got STREQUAL expected)
     string(CONCAT text "expected a dlpack.h with the SHA256 ${expected}, got one with ${got}. To download "
-      "another dlpack.h, set DLBRIDGE_DLPACK_SHA256 to its SHA256; an empty value checks nothing")
+      "another dlpack.h, set DLBRIDGE_DLPACK_SHA256 to its SHA256. An empty value checks nothing")
     set(${out} "${text}" PARENT_SCOPE)
   endif()
 endfunction()
@@ -299,6 +299,10 @@ function(_dlbridge_find_dlpack)
     endif()
     _dlbridge_list_attempts(attempts)
     get_property(ways GLOBAL PROPERTY DLBRIDGE_DLPACK_WAYS)
+    get_property(download GLOBAL PROPERTY DLBRIDGE_DLPACK_DOWNLOAD)
+    if(download)  # it has just failed
+      string(REGEX REPLACE "\n  4[.].*" "" ways "${ways}")
+    endif()
     _dlbridge_refuse("dlbridge needs dlpack.h 1.0 or newer, below 2.0, and found none${location}.\n"
       "${attempts}${passed_over}Use one of these ways:\n${ways}")
   endif()

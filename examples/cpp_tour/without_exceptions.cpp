@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // dlbridge with -fno-exceptions -fno-rtti: functions named try_* and check_* do not throw.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>
 
 // [on_error]
+#include <cstdio>
+#include <cstdlib>
+
 // Replaces the throw; must not return. The default prints the message, too. std::abort flushes no
 // file: stderr needs none, and stdout would lose the text in a pipe.
 #define DLBRIDGE_ON_ERROR(why) \

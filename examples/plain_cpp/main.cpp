@@ -21,12 +21,14 @@ class image {  // your array, independent of DLPack
   std::vector<float> pixels_;
 };
 
+// [traits]
 template <>
 struct dlbridge::array_traits<image> {
   static description describe(image& i) noexcept {
     return description::of(i.data(), {i.rows(), i.columns()});
   }
 };
+// [/traits]
 // [/hook]
 
 // [out]
