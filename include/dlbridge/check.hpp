@@ -1,5 +1,4 @@
-// check_view reports every rule of a requirement that a view breaks; require_view throws them in
-// one message.
+// check_view reports every rule of a requirement that a view breaks; require_view throws them.
 // layer: tensors
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
@@ -23,7 +22,8 @@ DLBRIDGE_INLINE bool meets(tensor_view const& view, requirement const& need) noe
 /// @param view The view.
 /// @param need The requirement.
 /// @return A report with every rule that the view breaks: dtype_mismatch, rank_mismatch,
-///   extent_mismatch, device_mismatch, layout_mismatch, read_only, misaligned.
+///   extent_mismatch, device_mismatch, layout_mismatch, read_only, misaligned. For a requirement
+///   of which a field would not be checked: bad_argument, such as for extents without a rank.
 report check_view(tensor_view const& view, requirement const& need) noexcept;
 
 /// Throws if a view does not meet a requirement.
@@ -50,8 +50,7 @@ DLBRIDGE_LOCAL inline constexpr char const* other_layout_advice = "Pass a copy i
 DLBRIDGE_COLD report explain_mismatch(tensor_view const& view, requirement const& need) noexcept;
 
 // Whether the struct is an ordinary tensor in host memory, valid, and meets the requirement. If
-// not, the caller takes the slow path, check_tensor and check_view, which may still accept the
-// tensor.
+// not, the caller takes the slow path, check_tensor and check_view, which may still accept it.
 DLBRIDGE_INLINE bool fits_fast_path(DLTensor const& t, requirement const& need) noexcept;
 }  // namespace detail
 DLBRIDGE_END_NAMESPACE

@@ -81,6 +81,19 @@ bool has_extents(int rank, std::int64_t const* shape, requirement const& need) n
   return true;
 }
 
+// What a requirement lacks, so that a check would pass over a field of it; null if nothing. The
+// compiler evaluates it for a constant.
+DLBRIDGE_INLINE char const* missing_in(requirement const& need) noexcept {
+  return need.rank == requirement::any_rank && need.extents != nullptr
+             ? "a requirement with the rank of its extents"
+         : need.any_type() && need.other_count != 0 ? "a requirement with a type before its others"
+         : need.where.id != device_filter::any_id && need.where.type <= device_filter::host
+             ? "a requirement with the device type of its ordinal"
+         : need.alignment == 0 || (need.alignment & (need.alignment - 1)) != 0
+             ? "a requirement with an alignment that is a power of two"
+             : nullptr;
+}
+
 // As a rule the offset is 0 and data has the alignment; both are then multiples of it, and which of
 // them is the position makes no difference.
 DLBRIDGE_INLINE bool has_alignment(tensor_view const& view, std::size_t alignment) noexcept {
@@ -90,7 +103,8 @@ DLBRIDGE_INLINE bool has_alignment(tensor_view const& view, std::size_t alignmen
 }  // namespace detail
 
 bool meets(tensor_view const& view, requirement const& need) noexcept {
-  return (need.any_type() || detail::are_same(view.dtype(), need.type) ||
+  return detail::missing_in(need) == nullptr &&
+         (need.any_type() || detail::are_same(view.dtype(), need.type) ||
           detail::has_other_type(view.dtype(), need)) &&
          (need.rank == requirement::any_rank || need.rank == view.rank()) &&
          detail::has_extents(view, need) && need.where.accepts(view.device()) &&

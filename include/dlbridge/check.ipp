@@ -27,11 +27,12 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool has_alignment_slow(tensor_view const& view,
 
 DLBRIDGE_NOINLINE DLBRIDGE_API report explain_mismatch(tensor_view const& view,
                                                        requirement const& need) noexcept {
+  if (char const* const missing = missing_in(need)) {
+    return refusal(errc::bad_argument, missing, "another one");
+  }
   report r;
   auto rule = [&r](bool passes, errc code) {
-    if (!passes) {
-      r.add(code);
-    }
+    passes ? void() : r.add(code);
     return !passes;
   };
   append_requirement(r.expected, need, need.extents != nullptr);

@@ -171,6 +171,39 @@ TEST(Check, TheMessageNamesEveryBrokenRuleAndBothTensors) {
   }
 }
 
+// Otherwise a check would pass over what the caller wrote.
+TEST(Check, ARequirementOfWhichAFieldWouldNotBeCheckedIsRefused) {
+  static constexpr dtype other(kDLFloat, 64);
+  struct row {
+    void (*change)(requirement& need);
+    char const* expected;
+  };
+  row const rows[] = {
+      {[](requirement& need) { need.extents = two_by_three; }, "with the rank of its extents"},
+      {[](requirement& need) { need.alignment = 0; }, "with an alignment that is a power of two"},
+      {[](requirement& need) { need.alignment = 3; }, "with an alignment that is a power of two"},
+      {[](requirement& need) {
+         need.others = &other;
+         need.other_count = 1;
+       },
+       "with a type before its others"},
+      {[](requirement& need) { need.where.id = 0; }, "with the device type of its ordinal"},
+      {[](requirement& need) { need.where = {device_filter::anywhere, 1}; },
+       "with the device type of its ordinal"},
+  };
+  foreign_ptr const foreign = make_foreign();
+  tensor_view const view = dlbridge::view_of(foreign_legacy(foreign.get())->dl_tensor);
+  for (row const& each : rows) {
+    requirement need;
+    each.change(need);
+    EXPECT_FALSE(meets(view, need));
+    EXPECT_EQ(refusal_of([&] { return require_view(view, need), 0; }),
+              std::string("bad_argument: bad argument: expected a requirement ") + each.expected +
+                  "; got another one");
+    EXPECT_TRUE(check_view(view, need).has(errc::bad_argument));
+  }
+}
+
 TEST(Check, TheDefaultRequirementAcceptsAllHostAccessibleMemory) {
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
@@ -283,10 +316,11 @@ TEST(Check, ReportsExactlyTheBrokenRulesOfRandomTensors) {
     requirement need;
     need.type = dtype(kDLFloat, 32, static_cast<int>(one_of(0, 1, 1)));
     need.rank = static_cast<std::int32_t>(one_of(dlbridge::requirement::any_rank, 2, 2, 2, 1));
-    need.extents = random() % 2 == 0 ? nullptr : extents;
+    bool const has_extents = random() % 2 == 0 && need.rank != requirement::any_rank;
+    need.extents = has_extents ? extents : nullptr;
     need.where.type = static_cast<std::int32_t>(
         one_of(device_filter::host, device_filter::host, device_filter::anywhere, 2));
-    need.where.id = static_cast<std::int32_t>(one_of(dynamic_extent, dynamic_extent, 0));
+    need.where.id = need.where.type == 2 && random() % 3 == 0 ? 0 : device_filter::any_id;
     need.order = static_cast<layout>(one_of(0, 0, 1, 2, 3));
     need.writable = random() % 2 == 0;
     need.alignment = static_cast<std::size_t>(one_of(1, 1, 4, 64, 256));
