@@ -53,7 +53,8 @@ template <class Owner>
 /// @param kind The struct kind.
 /// @param policy How to export read-only memory as a legacy tensor.
 /// @return The tensor, which keeps owner until its deleter runs.
-/// @throws error as build; bad_argument (the elements are in the owner itself).
+/// @throws error as build; bad_argument (the elements are in the owner itself), null_data (an empty
+///   std::unique_ptr, std::shared_ptr or managed_tensor).
 /// @par Ownership
 /// As build. After bad_argument for elements in the owner, the caller still owns it.
 template <class Owner>

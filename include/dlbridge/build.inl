@@ -70,7 +70,8 @@ constexpr bool is_view_type<T, std::void_t<decltype(std::declval<T const&>().dat
 template <class T>
 constexpr bool is_view_type<std::shared_ptr<T>> = is_view_type<std::remove_const_t<T>>;
 
-// Throws unless elements are in the object that owns them, or outside, as required.
+// Throws unless elements are in the object that owns them, or outside, as required. An owner that
+// frees nothing is null.
 void require_elements(bool inside, void const* owner, std::size_t bytes, void const* elements);
 
 // Whether T is a function without a result: a deleter, which its destructor does not call.
@@ -84,14 +85,28 @@ template <class T>
 constexpr bool can_free = !std::is_trivially_destructible_v<T> && !is_deleter<T>;
 template <class T>
 constexpr bool can_free<std::weak_ptr<T>> = false;
+
+// Whether an owner frees nothing, as one that was moved from. A std::shared_ptr of null may own
+// what its deleter frees.
+constexpr bool is_empty_owner(void const*) noexcept { return false; }
+inline bool is_empty_owner(managed_tensor const* owner) noexcept { return !*owner; }
+template <class T, class Deleter>
+bool is_empty_owner(std::unique_ptr<T, Deleter> const* owner) noexcept {
+  return *owner == nullptr;
+}
+template <class T>
+bool is_empty_owner(std::shared_ptr<T> const* owner) noexcept {
+  return owner->use_count() == 0;
+}
 }  // namespace detail
 
 template <class Owner>
 managed_tensor build(Owner&& owner, struct_kind kind, read_only_policy policy) {
   constexpr bool is_taken = !std::is_lvalue_reference_v<Owner> && !std::is_const_v<Owner>;
-  static_assert(is_taken,
-                "dlbridge: build takes the array over. Move it, build(std::move(a)), or share it, "
-                "build(std::make_shared<T>(...))");
+  static_assert(
+      is_taken,
+      "dlbridge: build takes the array over. Move one that is not const, build(std::move(a)), "
+      "or share it, build(std::make_shared<T>(...))");
   constexpr bool is_view = detail::is_view_type<std::remove_reference_t<Owner>>;
   static_assert(!is_view,
                 "dlbridge: a view frees no memory, so that a tensor built of it would dangle. Name "
@@ -102,11 +117,9 @@ managed_tensor build(Owner&& owner, struct_kind kind, read_only_policy policy) {
     auto const describe = [](Owner& array) noexcept { return dlbridge::describe(array); };
     dlbridge::prepare(owner);
     description const first = describe(owner);
-    if constexpr (std::is_trivially_destructible_v<Owner>) {
-      if constexpr (!detail::borrows<Owner>) {
-        detail::require_elements(first.data != nullptr, std::addressof(owner), sizeof(owner),
-                                 first.data);
-      }
+    if constexpr (std::is_trivially_destructible_v<Owner> && !detail::borrows<Owner>) {
+      detail::require_elements(first.data != nullptr, std::addressof(owner), sizeof(owner),
+                               first.data);
     }
     return detail::build_as(std::forward<Owner>(owner), first, describe, kind, policy);
   } else {
@@ -118,7 +131,9 @@ template <class Owner>
 managed_tensor build_on(Owner&& owner, description const& memory, struct_kind kind,
                         read_only_policy policy) {
   constexpr bool is_taken = !std::is_lvalue_reference_v<Owner> && !std::is_const_v<Owner>;
-  static_assert(is_taken, "dlbridge: build_on takes the owner over. Move it, or pass no_owner{}");
+  static_assert(
+      is_taken,
+      "dlbridge: build_on takes the owner over. Move one that is not const, or pass no_owner{}");
   using owner_type = std::remove_cv_t<std::remove_reference_t<Owner>>;
   constexpr bool frees = std::is_same_v<owner_type, no_owner> || detail::can_free<owner_type>;
   static_assert(
@@ -127,7 +142,9 @@ managed_tensor build_on(Owner&& owner, description const& memory, struct_kind ki
       "std::array or a deleter does not. Pass std::unique_ptr<T, Deleter>(pointer, deleter), a "
       "std::shared_ptr, or no_owner{}");
   if constexpr (is_taken && frees) {
-    detail::require_elements(false, std::addressof(owner), sizeof(owner), memory.data);
+    bool const is_lost = memory.data != nullptr && detail::is_empty_owner(std::addressof(owner));
+    detail::require_elements(false, is_lost ? nullptr : std::addressof(owner), sizeof(owner),
+                             memory.data);
     return detail::build_as(
         std::forward<Owner>(owner), memory, [&memory](Owner&) noexcept { return memory; }, kind,
         policy);

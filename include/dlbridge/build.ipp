@@ -39,6 +39,10 @@ DLBRIDGE_API void require_legacy(dtype type, std::uint64_t flags, read_only_poli
 
 DLBRIDGE_API void require_elements(bool inside, void const* owner, std::size_t bytes,
                                    void const* elements) {
+  if (owner == nullptr) {
+    raise(refusal(errc::null_data, "an owner of the memory", "an empty one",
+                  "Pass no_owner{} for memory that outlives the tensor"));
+  }
   auto const first = reinterpret_cast<std::uintptr_t>(owner);
   if ((reinterpret_cast<std::uintptr_t>(elements) - first < bytes) == inside) {
     return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // build moves its argument. A const array cannot be moved, and build does not copy it implicitly.
-// says: build takes the array over
+// says: build takes the array over. Move one that is not const
 #include <dlbridge/bridges/std.hpp>
 #include <dlbridge/build.hpp>
 

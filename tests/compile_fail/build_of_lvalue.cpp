@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // build moves its argument and does not copy an lvalue implicitly.
-// says: build takes the array over
+// says: build takes the array over. Move one that is not const
 #include <dlbridge/bridges/std.hpp>
 #include <dlbridge/build.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // build_on moves the owner into the tensor.
-// says: build_on takes the owner over. Move it, or pass no_owner
+// says: build_on takes the owner over. Move one that is not const, or pass no_owner
 #include <dlbridge/build.hpp>
 
 #include <memory>

@@ -536,6 +536,29 @@ TEST_P(Describe, AViewThatOwnsNothingIsRefused) {
   EXPECT_EQ(consume_in_c(build_on(std::move(owner), dlbridge::describe(view), GetParam())), 8);
 }
 
+TEST(BuildOn, RefusesAnEmptyOwnerOfMemory) {
+  char const* const refusal =
+      "null_data: tensor without data: expected an owner of the memory; got an empty one. Pass "
+      "no_owner{} for memory that outlives the tensor";
+  int number = 7;
+  description const d = description::of(&number, {1});
+  EXPECT_EQ(refusal_of([&] { return build_on(std::unique_ptr<int>(), d); }), refusal);
+  EXPECT_EQ(refusal_of([&] { return build_on(std::shared_ptr<int>(), d); }), refusal);
+  EXPECT_EQ(refusal_of([&] { return build_on(managed_tensor(), d); }), refusal);
+  // It shares the ownership of nothing.
+  std::shared_ptr<int> aliasing(std::shared_ptr<int>(), &number);
+  EXPECT_EQ(refusal_of([&] { return build_on(std::move(aliasing), d); }), refusal);
+
+  int freed = 0;
+  std::shared_ptr<void> of_null(nullptr, [&freed](void*) { ++freed; });
+  EXPECT_EQ(consume_in_c(build_on(std::move(of_null), d)), 7);
+  EXPECT_EQ(freed, 1);
+  EXPECT_EQ(consume_in_c(build_on(no_owner{}, d)), 7);  // the remedy
+  int* const none = nullptr;
+  managed_tensor const of_nothing = build_on(std::unique_ptr<int>(), description::of(none, {0}));
+  EXPECT_TRUE(of_nothing.view().empty());
+}
+
 TEST(BuildOn, KeepsTheOwnerUntilTheTensorIsFreed) {
   auto const owner = std::make_shared<int>(7);
   managed_tensor m = build_on(std::shared_ptr<int>(owner), description::of(owner.get(), {1}));
