@@ -8,7 +8,16 @@
 
 static_assert(DLBRIDGE_EXCEPTIONS == 0);
 
-int main() {
+// A program ends at its first refusal: `number` selects it.
+int main(int number, char**) {
+  float elements[2] = {};
+  if (number == 2) {
+    dlbridge::managed_tensor const two = dlbridge::build(dlbridge::borrow(elements, {2}));
+    dlbridge::tensor_span<float, dlbridge::shape<2>>(two).at(7) = 1;
+  } else if (number == 3) {
+    dlbridge::managed_tensor const none = dlbridge::build(dlbridge::borrow(elements, {2, 0}));
+    dlbridge::tensor_span<float, dlbridge::shape<2, 0>>(none).at(1, -1) = 1;
+  }
   DLManagedTensorVersioned broken = {};
   broken.version.major = 1;
   broken.dl_tensor.ndim = -1;

@@ -11,18 +11,18 @@ DLBRIDGE_BEGIN_NAMESPACE
 namespace detail {
 DLBRIDGE_NOINLINE DLBRIDGE_API void raise_index(tensor_view const& view, int axis,
                                                 std::int64_t index, bool is_unsigned) {
-  bounded_text<360> text("index ");
-  if (is_unsigned) {
-    text.append_unsigned(static_cast<std::uint64_t>(index));
-  } else {
-    text.append(index);
-  }
-  text.append(" is out of range for axis ").append(axis).append(" with extent ");
-  text.append(view.extent(axis)).append(" of ").append(name_of(view).c_str());
-#if DLBRIDGE_EXCEPTIONS
+  bounded_text<32> given;
+  is_unsigned ? given.append_unsigned(static_cast<std::uint64_t>(index)) : given.append(index);
+  std::int64_t const extent = view.extent(axis);
+  bounded_text<360> text;
+#if DLBRIDGE_EXCEPTIONS  // the words of IndexError, which it becomes in Python
+  text.append("index ").append(given.c_str()).append(" is out of range for axis ").append(axis);
+  text.append(" with extent ").append(extent).append(" of ").append(name_of(view).c_str());
   throw std::out_of_range(text.c_str());
 #else
-  raise(refusal(errc::bad_argument, "an index of the tensor", text.c_str()));
+  extent > 0 ? text.append("an index from 0 to ").append(extent - 1) : text.append("no index");
+  text.append(" for axis ").append(axis).append(" of ").append(name_of(view).c_str());
+  raise(refusal(errc::bad_argument, text.c_str(), given.c_str()));
 #endif
 }
 }  // namespace detail
