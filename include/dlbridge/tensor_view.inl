@@ -19,7 +19,8 @@ inline tensor_view::tensor_view(DLTensor const& t, std::uint64_t flags) noexcept
       rank_(t.ndim) {
   if (byte_offset_ != 0 && has_address(device_)) {
     // The addition uses integers: an empty tensor may have any data and any offset, for which
-    // pointer arithmetic is undefined.
+    // pointer arithmetic is undefined. Null stays null.
+    byte_offset_ = data_ != nullptr ? byte_offset_ : 0;
     data_ = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data_) +
                                     static_cast<std::uintptr_t>(byte_offset_));
     byte_offset_ = keeps_data(device_) ? byte_offset_ : 0;  // for to_dltensor

@@ -219,6 +219,20 @@ TEST(TensorView, OnOneApiTheStructHasDataAndByteOffsetOfTheProducer) {
   }
 }
 
+TEST(TensorView, NullStaysNullUnderAByteOffset) {
+  foreign_ptr const foreign = make_foreign();
+  DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
+  set_shape(t, 0, 3);
+  t.data = nullptr;
+  t.byte_offset = 64;
+  for (device const where : {dlbridge::cpu, device(kDLOneAPI, 1)}) {
+    t.device = where.abi();
+    EXPECT_EQ(view_of(t).data(), nullptr);
+    EXPECT_EQ(view_of(t).to_dltensor().data, nullptr);
+    EXPECT_EQ(view_of(t).to_dltensor().byte_offset, 0U);
+  }
+}
+
 TEST(TensorView, NameContainsDtypeShapeAndDevice) {
   foreign_ptr const foreign = make_foreign();
   DLTensor& t = foreign_legacy(foreign.get())->dl_tensor;
