@@ -21,6 +21,11 @@ BEGIN = """\
 // It includes dlpack.h. Both licences stand at the end.
 #ifndef DLBRIDGE_SINGLE_HEADER
 #define DLBRIDGE_SINGLE_HEADER
+#if defined(DLBRIDGE_VERSION_MAJOR)
+#error \\
+    "an installed header of dlbridge was included before the single header. Include either \\
+installed headers or the single header of dlbridge in a unit."
+#endif
 #if defined(DLBRIDGE_COMPILED)
 #error \\
     "DLBRIDGE_COMPILED is defined, and the single header of dlbridge is header-only: remove that \\
@@ -29,6 +34,7 @@ definition, or include <dlbridge/dlbridge.hpp> of an installed dlbridge."
 """
 BODIES = re.compile(r"^#if DLBRIDGE_HEADER_ONLY\n(#include .*\n)#endif\n", re.MULTILINE)
 DLPACK = re.compile(r"^(//.*\n)*#if !__has_include\(<dlpack/(.*\n)*?#endif\n", re.MULTILINE)
+BESIDE = re.compile(r"^#if defined\(DLBRIDGE_SINGLE_HEADER\)\n(.*\n)*?#endif\n", re.MULTILINE)
 DROPPED = re.compile(r"#pragma once|// SPDX-License-Identifier: |// layer: ")
 
 
@@ -36,7 +42,7 @@ def lines_of(name: str, dlpack: str, seen: set[str]) -> Iterator[str]:
     """The lines of a header, with those that it includes in their place."""
     text = BODIES.sub(r"\1", (INCLUDE / name).read_text(encoding="utf-8"))
     conditions = 0
-    for line in DLPACK.sub("", text).splitlines():
+    for line in BESIDE.sub("", DLPACK.sub("", text)).splitlines():
         conditions += line.startswith("#if") - line.startswith("#endif")
         include = re.match(r"#include <(.+)>", line)
         if include and include[1] in seen:

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#if defined(DLBRIDGE_SINGLE_HEADER)
+#error \
+    "the single header of dlbridge was included before this one. Include either the single header \
+or installed headers of dlbridge in a unit."
+#endif
+
 #if defined(_MSVC_LANG) ? _MSVC_LANG < 201703L : __cplusplus < 201703L
 #error \
     "dlbridge needs C++17 or newer: compile with -std=c++17, or with /std:c++17 of MSVC. In CMake, \
@@ -58,14 +64,12 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 
 /// @cond
 // The number of the layouts. A change of the layout of a public type, or of what its members mean,
-// raises it, so that the linker and the loader never merge symbols of two such builds. A test
-// states the layouts.
+// raises it, so that the linker and the loader never merge symbols of two such builds.
 #define DLBRIDGE_ABI_NUMBER 1
 
 // The name of the inline namespace has this number, and what else changes a layout: exceptions, and
 // a dlpack.h before 1.2, which lacks exchange tables. All units of a program define
-// DLBRIDGE_ON_ERROR alike. Header-only and compiled units use one name, so that they exchange
-// tensors.
+// DLBRIDGE_ON_ERROR alike. Header-only and compiled units use one name, and exchange tensors.
 #if DLBRIDGE_EXCEPTIONS && DLBRIDGE_DLPACK_AT_LEAST(2)
 #define DLBRIDGE_ABI_OPTIONS
 #elif DLBRIDGE_EXCEPTIONS
@@ -113,8 +117,7 @@ version. Use a dlpack.h 1.x, or a newer dlbridge."
 // declared noinline and then inline, so that the definition of such a template is not inline.
 // DLBRIDGE_ALIGNED: starts a function at a cache line. Otherwise the time of a short call from
 // Python depends on the size of the code before the function, by up to 40 %.
-// DLBRIDGE_ASSUME: lets the optimizer rely on a condition. If the condition is false, the behaviour
-// is undefined.
+// DLBRIDGE_ASSUME: lets the optimizer rely on a condition; if it is false, behaviour is undefined.
 #if defined(__GNUC__) || defined(__clang__)
 #define DLBRIDGE_INLINE inline __attribute__((always_inline))
 #define DLBRIDGE_NOINLINE __attribute__((noinline))

@@ -33,7 +33,7 @@ enum class errc : std::uint8_t {
   misaligned,      ///< The first element is not aligned as required.
   value_mismatch,  ///< An element would change in a conversion by value.
   // The request cannot be fulfilled.
-  copy_forbidden,
+  copy_forbidden,   ///< A copy is needed, and the caller forbids copies.
   bad_argument,     ///< A value is none of those that a parameter accepts.
   bad_stream,       ///< The device has no such stream.
   capturing,        ///< A stream is being captured into a graph, and nothing was enqueued.

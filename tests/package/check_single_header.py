@@ -70,3 +70,13 @@ if "the single header of dlbridge is header-only" not in refused:
     sys.exit(refused)
 run(*compiler, f"-I{CHECKOUT / 'include'}", f"-I{dlpack}", "-DDLBRIDGE_COMPILED",
     "-fsyntax-only", unit)  # as the message advises  # fmt: skip
+
+# It does not stand beside installed headers, in either order.
+installed = CHECKOUT / "include" / "dlbridge"
+for order in ((header, installed / "runtime.hpp"), (installed / "error.hpp", header)):
+    beside = folder / "beside.cpp"
+    beside.write_text("".join(f'#include "{each}"\n' for each in order))
+    refused = run(*compiler, f"-I{CHECKOUT / 'include'}", f"-I{dlpack}", "-fsyntax-only", beside,
+                  fails=True)  # fmt: skip
+    if "of dlbridge in a unit" not in refused:
+        sys.exit(refused)
