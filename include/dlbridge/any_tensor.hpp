@@ -17,8 +17,8 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 
-/// The owner of a tensor of any dtype and rank on any device. visit calls a function with the
-/// element type.
+/// The owner of a tensor of any dtype, rank and device. visit passes the element type to a
+/// function.
 /// @par Ownership
 /// Move-only. A moved-from object is empty.
 class any_tensor {
@@ -116,7 +116,7 @@ class any_tensor_of : public any_of<List, More...> {
 
 namespace detail {
 template <class Access, class Visitor, class First, class... Rest>
-decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<First, Rest...> list);
+decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<First, Rest...>);
 }  // namespace detail
 
 /// Calls a function with a typed view of a tensor whose element type is known at run time only.
@@ -137,6 +137,9 @@ decltype(auto) visit(any_tensor const& tensor, Visitor&& visitor);
 /// @throws error read_only, or as for a const any_tensor.
 template <class List = arithmetic_types, class Visitor>
 decltype(auto) visit(any_tensor& tensor, Visitor&& visitor);
+
+template <class First, class Second, class... Rest, class Tensor, class Visitor>
+void visit(Tensor const&, Visitor&&) = delete;  ///< write visit<types<float, double>>(tensor, f)
 
 /// Calls a function with a typed view that has the shape and the constraints of an any_of.
 /// @return The result of the visitor.

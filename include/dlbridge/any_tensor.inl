@@ -36,7 +36,7 @@ decltype(auto) call_visitor(tensor_view const& view, Visitor& visitor, types<Fir
 }
 
 template <class Access, class Visitor, class First, class... Rest>
-decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<First, Rest...> list) {
+decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<First, Rest...>) {
   constexpr bool takes_each = std::is_invocable_v<Visitor&, visited_span<Access, First>> &&
                               (std::is_invocable_v<Visitor&, visited_span<Access, Rest>> && ...);
   static_assert(takes_each,
@@ -52,18 +52,12 @@ decltype(auto) visit_types(tensor_view const& view, Visitor& visitor, types<Firs
         "dlbridge: a visitor returns the same type for every element type. Convert the "
         "result in the visitor, static_cast<double>(...), or return nothing and store it");
     constexpr dtype listed[] = {dtype_of<First>(), dtype_of<Rest>()...};
-    bool is_listed = false;
-    for (dtype const each : listed) {
-      is_listed = is_listed || each == view.dtype();
-    }
-    if (!is_listed) {
+    if (view.dtype() != dtype_of<First>() && ((view.dtype() != dtype_of<Rest>()) && ...)) {
       raise_unlisted(view, listed, sizeof...(Rest) + 1);
     }
-    if constexpr (is_same) {
-      return call_visitor<Access>(view, visitor, list);
-    } else {
-      return call_visitor<Access>(view, visitor, types<First>{});  // only the assertion is printed
-    }
+    // Of several results only the assertion is printed.
+    using list = std::conditional_t<is_same, types<First, Rest...>, types<First>>;
+    return call_visitor<Access>(view, visitor, list{});
   }
 }
 

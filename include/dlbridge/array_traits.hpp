@@ -93,8 +93,7 @@ struct description {
   static description of(T*, Integer...) noexcept {
     return detail::refuse_bare_extents<T>(), description();
   }
-  /// The description of an owner without an array, such as a null pointer. build refuses it with
-  /// null_data.
+  /// The description of an owner without an array, as a null pointer, which build refuses.
   static description of_nothing() noexcept { return of<std::byte>(nullptr, dims()); }
 };
 
@@ -163,7 +162,7 @@ stream_ref ready_on(T& array, device where) noexcept;
 ///   array_traits<T>::adopt.
 /// @par Ownership
 /// The T owns the tensor. If adopt throws before it moves from the tensor, the caller still owns
-/// the tensor.
+/// it.
 template <class T>
 T adopt_as(managed_tensor&& tensor);
 /// Constructs a T from a tensor, as adopt_as, but reports the errors in why, unchanged on success.

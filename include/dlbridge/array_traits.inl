@@ -19,8 +19,8 @@ template <class Container, class, class>
 inline dims::dims(Container const&) noexcept : size_(0) {
   static_assert(
       sizeof(Container) == 0,
-      "dlbridge: a container is no dims. Write dims::from(c.data(), c.size()), or c.begin() "
-      "of an initializer_list");
+      "dlbridge: extents and strides are not a container. Write dims::from(c.data(), c.size()); of "
+      "a std::initializer_list, dims::from(c.begin(), c.size())");
 }
 
 template <class Integer>
@@ -95,9 +95,10 @@ description describe(T& array) noexcept {
                 "dlbridge: array_traits of this type has no describe for a const array. Add static "
                 "description describe(T const&) noexcept, or make describe a template");
   if constexpr (detail::can_describe<T>) {
-    static_assert(noexcept(traits::describe(array)),
-                  "dlbridge: array_traits<T>::describe must be noexcept; it runs while ownership "
-                  "of the array is transferred");
+    static_assert(
+        noexcept(traits::describe(array)),
+        "dlbridge: array_traits<T>::describe must be noexcept, and take T& or T const&, as "
+        "a copy may throw; it runs while ownership of the array is transferred");
     return traits::describe(array);
   } else {
     return description::of_nothing();  // only the assertion is printed
@@ -134,21 +135,22 @@ T adopt_as(managed_tensor&& tensor) {
 
 template <class T>
 std::optional<T> try_adopt_as(managed_tensor&& tensor, report& why) {
-  report const refused = detail::check_adoption<T>(tensor);
-  if (!refused.ok()) {
-    why = refused;
-    return std::nullopt;
-  }
+  report refused = detail::check_adoption<T>(tensor);
+  if constexpr (detail::can_adopt<T>) {  // otherwise only the assertion is printed
+    if (refused.ok()) {
 #if DLBRIDGE_EXCEPTIONS
-  try {
-    return array_traits<T>::adopt(std::move(tensor));
-  } catch (error const& e) {
-    why = e.why();
-    return std::nullopt;
-  }
+      try {
+        return array_traits<T>::adopt(std::move(tensor));
+      } catch (error const& e) {
+        refused = e.why();
+      }
 #else
-  return array_traits<T>::adopt(std::move(tensor));
+      return array_traits<T>::adopt(std::move(tensor));
 #endif
+    }
+  }
+  why = refused;
+  return std::nullopt;
 }
 
 template <class T, class Owner, class>

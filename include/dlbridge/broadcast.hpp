@@ -126,8 +126,7 @@ class broadcast_span {
 /// @tparam T The element type.
 /// @tparam Shape The shape of the view, which the extents must meet: shape<...> or dynamic_rank.
 /// @param source A number that T represents, or that a floating T rounds; a tensor of dtype T in
-///   host memory: a view, a span, a tensor, an argument; or a std::variant of such. The memory is
-///   borrowed.
+///   host memory, which is borrowed: a view, a span, a tensor, an argument; or a std::variant.
 /// @param extents The extents, as {rows, columns}.
 /// @return The view, which is read-only.
 /// @throws error rank_mismatch or extent_mismatch (the source does not broadcast to the extents, or
@@ -146,8 +145,7 @@ broadcast_span<T, Shape> broadcast_to(Source&& source, Like const& like) {
 }
 
 /// The extents to which several operands broadcast, such as those of a result.
-/// @param first A number, a tensor, or a variant of them, as broadcast_to takes, or the extents of
-///   other operands.
+/// @param first A number, a tensor, or a variant of them, as broadcast_to takes, or extents.
 /// @param others More of them.
 /// @throws error extent_mismatch, bad_argument or overflow (extents that no tensor has), null_data
 ///   (an empty owner).

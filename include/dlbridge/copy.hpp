@@ -27,6 +27,9 @@ DLBRIDGE_BEGIN_NAMESPACE
 [[nodiscard]] managed_tensor copy_of(tensor_view const& source, layout order = layout::row_major,
                                      struct_kind kind = struct_kind::versioned,
                                      host_allocator const& memory = default_allocator());
+managed_tensor copy_of(DLTensor const&) = delete;  ///< not checked yet: write copy_of(view_of(t))
+template <class Array, class = detail::if_no_view<Array>>
+managed_tensor copy_of(Array const&) = delete;  ///< keep t = build_on(no_owner{}, describe(array))
 
 /// Copies all elements to an existing tensor. The bits of every element are unchanged. The padding
 /// bits of elements that are packed in source and padded in destination become 0.
@@ -44,8 +47,7 @@ namespace detail {
 // Whether the address ranges from the lowest to the highest element intersect.
 bool may_overlap(tensor_view const& a, tensor_view const& b) noexcept;
 
-// Throws if the destination cannot receive the elements of source, or is not on a device of the
-// filter.
+// Throws if the destination cannot receive the elements, or the filter refuses its device.
 void require_destination(tensor_view const& source, tensor_view const& destination,
                          device_filter where);
 

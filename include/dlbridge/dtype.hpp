@@ -64,8 +64,7 @@ struct dtype_row {
   int fixed_bits;    ///< The only allowed width, or 0 for any width.
   bool is_complex;   ///< Whether one scalar consists of two numbers.
 };
-/// One row for each type code of DLPack 1.x, including codes that the dlpack.h in use does not
-/// define yet.
+/// One row for each type code of DLPack 1.x, also for those that the dlpack.h in use lacks.
 DLBRIDGE_LOCAL inline constexpr dtype_row dtype_rows[] = {
     {0, "int", 0, false},
     {1, "uint", 0, false},

@@ -75,8 +75,7 @@ class exchange_table {
   /// @pre can_import(), and m is versioned.
   /// @par Ownership
   /// The object owns the tensor. After a failure m still owns it, as in PyTorch and tvm-ffi; DLPack
-  /// does not specify it (spec 5.3). After success the table's library owns it, also without an
-  /// object.
+  /// does not specify it (spec 5.3). After success the library owns it, also without an object.
   void* try_import(managed_tensor& m) const noexcept;
 
   /// Allocates a tensor in memory of the table's library, and validates it.

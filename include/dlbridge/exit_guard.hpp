@@ -25,8 +25,7 @@ inline bool is_thrown() noexcept { return std::uncaught_exceptions() != 0; }
 /// CPython up to 3.13 ends a thread that waits for the GIL of a finalized interpreter. It calls
 /// pthread_exit, which unwinds the stack of the thread: the unwinding runs destructors that would
 /// use Python objects without the GIL, and ends the process at the first noexcept function. A guard
-/// stops it. Its destructor then suspends the thread until the process ends, as CPython itself does
-/// from 3.14 on.
+/// stops it. Its destructor then suspends the thread until the process ends, as CPython 3.14 does.
 ///
 /// The guard must be the innermost object with a destructor around the call, as objects inside it
 /// are destroyed first. Its function must not be noexcept: compilers omit destructors in functions

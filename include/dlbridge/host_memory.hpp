@@ -26,8 +26,7 @@ struct host_allocator {
   void (*deallocate)(void* memory, std::size_t bytes, std::size_t alignment) noexcept;
 };
 
-/// The allocator that uses operator new. On Linux it advises pages of 2 MiB for memory from 4 MiB
-/// on.
+/// The allocator that uses operator new. On Linux it advises pages of 2 MiB from 4 MiB on.
 host_allocator default_allocator() noexcept;
 /// The alignment, in bytes, of host memory that dlbridge allocates. With a smaller alignment JAX
 /// copies and TensorFlow aborts.

@@ -53,8 +53,7 @@ inline bool is_row_major(int rank, std::int64_t const* shape, std::int64_t const
 inline bool is_column_major(int rank, std::int64_t const* shape,
                             std::int64_t const* strides) noexcept;
 
-/// Whether the elements fill one block without gaps, in any order of the dimensions, with no
-/// negative stride.
+/// Whether the elements fill one block without gaps, in any order, with no negative stride.
 bool is_compact(int rank, std::int64_t const* shape, std::int64_t const* strides) noexcept;
 
 /// Computes the offsets of the elements with the lowest and the highest address.
@@ -68,8 +67,7 @@ bool try_reach(int rank, std::int64_t const* shape, std::int64_t const* strides,
                std::int64_t& lowest, std::int64_t& highest) noexcept;
 
 /// Whether two indices may refer to the same memory, because a stride is 0 or shorter than the span
-/// of the faster dimensions. The test is conservative: it may return true for interleaved strides
-/// that never overlap.
+/// of the faster dimensions. It may also return true for interleaved strides that never overlap.
 bool has_alias(int rank, std::int64_t const* shape, std::int64_t const* strides) noexcept;
 /// @}
 

@@ -31,8 +31,7 @@ constexpr std::int64_t least_bytes_of_part = std::int64_t{512} << 10;
 ///   the tensors overlap. It calls `body(0)` to `body(count - 1)`, each once, in any order and in
 ///   any threads, and returns or throws after all of these calls have returned and their writes
 ///   are visible to the caller, as when it has joined the threads. body may be copied, and refers
-///   to memory that is valid until then. Its calls do not throw, and no two of them write the same
-///   byte.
+///   to memory that is valid until then. Its calls do not throw, and write different bytes.
 /// @throws error As copy(source, destination), before any element is written. What run throws, when
 ///   the elements of destination have any values.
 /// @par Stream order

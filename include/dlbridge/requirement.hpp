@@ -30,7 +30,7 @@ enum class layout : std::uint8_t {
   compact        ///< Compact, in any order of the dimensions.
 };
 
-/// A requirement on the device: any device, memory that the CPU can access, one device type, or one
+/// A requirement on the device: any, memory that the CPU can access, one device type, or one
 /// device.
 struct device_filter {
   /// In type: any device.
@@ -52,8 +52,7 @@ struct device_filter {
   DLBRIDGE_INLINE constexpr bool accepts(dlbridge::device where) const noexcept;
 };
 
-/// What a consumer requires of a tensor. The default accepts every tensor in memory that the CPU
-/// can access.
+/// What a consumer requires of a tensor. The default accepts what the CPU can access.
 /// @par Lifetime
 /// The requirement points to the extents and to the other dtypes, which must outlive it.
 struct requirement {

@@ -14,8 +14,7 @@
 
 DLBRIDGE_BEGIN_NAMESPACE
 
-/// A reference-counted owner of a managed tensor. It is as large as a pointer, half the size of a
-/// std::shared_ptr.
+/// A reference-counted owner of a managed tensor, as large as a pointer: half a std::shared_ptr.
 /// @par Ownership
 /// Each copy is another owner. A moved-from object is empty.
 /// @par Thread and GIL
@@ -52,8 +51,7 @@ class shared_tensor {
   managed_tensor const& get() const& noexcept DLBRIDGE_LIFETIMEBOUND;
   managed_tensor const& get() const&& = delete;  ///< dangles: keep it in a variable
 
-  /// Reserves the struct that the owners have in common for exports, so that an export needs no
-  /// allocation.
+  /// Reserves the struct that the owners have in common, so that an export needs no allocation.
   /// @pre The object is not empty.
   /// @return The struct, whose deleter and context are set and the other members are not; null
   ///   while an earlier export uses it.

@@ -46,8 +46,7 @@ class stream_ref {
   /// The CUcontext of a default stream of CUDA; null for the one that is current where the
   /// reference is used. Other streams have none, because their handles are unique.
   void* context() const noexcept { return context_; }
-  /// The same stream of another context. `in_current_context` of runtime/order.hpp selects the
-  /// current one.
+  /// The same stream of another context; in_current_context of runtime/order.hpp takes the current.
   /// @param context A CUcontext, or null.
   stream_ref in_context(void* context) const noexcept;
   /// The handle as an integer. The null handle of CUDA becomes 1, since both are the legacy default

@@ -88,6 +88,10 @@ class tensor_span {
   /// @throws error as check_view, with every broken rule in one message.
   DLBRIDGE_INLINE explicit tensor_span(tensor_view const& view);
   tensor_span(managed_tensor const&&) = delete;  ///< dangles: keep it in a variable
+  tensor_span(DLTensor const&) = delete;  ///< not checked yet: write tensor_span<T>(view_of(t))
+  tensor_span(DLTensor const*) = delete;  ///< not checked yet: write tensor_span<T>(view_of(*t))
+  template <class Array, class = detail::if_no_view<Array>>
+  tensor_span(Array const&) = delete;  ///< keep t = build_on(no_owner{}, describe(array))
   /// A span of another type that requires at least as much, such as one for writing or with an
   /// extent that is known.
   template <class U, class S, class... Others,
@@ -170,8 +174,7 @@ class tensor {
 
   /// Takes ownership of a tensor and checks it against required().
   /// @param owned The tensor. If the check fails, the constructor frees it.
-  /// @throws error null_data (the owner is empty), or as check_view, with every broken rule in one
-  /// message.
+  /// @throws error null_data (the owner is empty), or as check_view.
   explicit tensor(managed_tensor owned)
       : span_(detail::require_owner(owned).view()), owned_(std::move(owned)) {}
   /// Takes ownership of a tensor of another type that requires at least as much, such as one of

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <dlbridge/abi.hpp>
 #include <dlbridge/device.hpp>
@@ -94,6 +95,12 @@ class tensor_view {
   dlbridge::dtype dtype_;
   std::int32_t rank_;
 };
+
+namespace detail {
+template <class T>
+using if_no_view =
+    std::enable_if_t<!std::is_convertible_v<T const&, tensor_view> && !std::is_pointer_v<T>>;
+}  // namespace detail
 
 /// The bytes of count compact elements. Sub-byte elements are packed unless padded is true.
 /// @pre count * element_bits(type) fits 64 bits, as in every tensor that check_tensor accepts.

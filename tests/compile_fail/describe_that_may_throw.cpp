@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // build calls describe during a transfer of ownership, so describe must not throw.
-// says: array_traits<T>::describe must be noexcept
+// says: array_traits<T>::describe must be noexcept, and take T& or T const&
 #include <dlbridge/build.hpp>
 
 #ifdef WRONG

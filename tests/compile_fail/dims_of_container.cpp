@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Extents are no container: dims::from copies one.
-// says: a container is no dims. Write dims::from
+// says: extents and strides are not a container. Write dims::from
 #include <dlbridge/array_traits.hpp>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An initializer_list that is a variable is a container without data(): dims::from copies it, too.
-// says: a container is no dims. Write dims::from
+// says: extents and strides are not a container. Write dims::from
 #include <dlbridge/array_traits.hpp>
 
 #include <cstdint>

@@ -43,6 +43,12 @@ template <class T>
 using scalar_of =
     std::conditional_t<std::is_const_v<T>, typename nested<std::remove_const_t<T>>::scalar const,
                        typename nested<T>::scalar>;
+
+// The traits of a smart pointer whose array is not exported.
+struct refused_pointer {
+  template <class Pointer>
+  static description describe(Pointer&) noexcept;
+};
 }  // namespace detail
 
 /// Exports a std::vector without copying its elements: std::vector<T> of rank 1, and
@@ -82,14 +88,10 @@ struct array_traits<std::shared_ptr<T>> {
 };
 /// Does not compile: with_shape adds the shape that a std::shared_ptr<T[]> lacks.
 template <class T>
-struct array_traits<std::shared_ptr<T[]>> {
-  static description describe(std::shared_ptr<T[]>&) noexcept;  ///< Does not compile.
-};
-/// Does not compile: with_shape adds the shape that a std::unique_ptr<T[]> lacks.
+struct array_traits<std::shared_ptr<T[]>> : detail::refused_pointer {};
+/// Does not compile: with_shape adds the shape of elements, and a std::shared_ptr shares an array.
 template <class T, class Deleter>
-struct array_traits<std::unique_ptr<T[], Deleter>> {
-  static description describe(std::unique_ptr<T[], Deleter>&) noexcept;  ///< Does not compile.
-};
+struct array_traits<std::unique_ptr<T, Deleter>> : detail::refused_pointer {};
 
 /// A smart pointer to elements, with their shape and strides. with_shape creates it.
 template <class Owner>

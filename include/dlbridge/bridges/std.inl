@@ -39,20 +39,12 @@ inline void array_traits<std::shared_ptr<T>>::prepare(std::shared_ptr<T> const& 
   }
 }
 
-template <class T>
-inline description array_traits<std::shared_ptr<T[]>>::describe(std::shared_ptr<T[]>&) noexcept {
-  static_assert(sizeof(T) == 0,
+template <class Pointer>
+inline description detail::refused_pointer::describe(Pointer&) noexcept {
+  static_assert(sizeof(Pointer) == 0,
                 "dlbridge: a pointer to elements has no shape; with_shape(std::move(p), {2, 3}) "
-                "adds it");
-  return description::of_nothing();
-}
-
-template <class T, class Deleter>
-inline description array_traits<std::unique_ptr<T[], Deleter>>::describe(
-    std::unique_ptr<T[], Deleter>&) noexcept {
-  static_assert(sizeof(T) == 0,
-                "dlbridge: a pointer to elements has no shape; with_shape(std::move(p), {2, 3}) "
-                "adds it");
+                "adds it. The array of a std::unique_ptr is shared, "
+                "build(std::shared_ptr<T>(std::move(p)))");
   return description::of_nothing();
 }
 

@@ -60,8 +60,7 @@ report try_order_after(stream_ref consumer, stream_ref producer) noexcept;
 
 /// The stream for use by any thread later, for example in a kept_stream. A default stream of CUDA
 /// without a context becomes that of the context in which this thread would use it now. The
-/// function creates no context; if there is none yet, or no usable driver, it returns the stream
-/// unchanged.
+/// function creates no context; without one, or a usable driver, it returns the stream unchanged.
 /// @par Lifetime
 /// The context exists as long as the stream is used.
 /// @par Thread and GIL

@@ -73,8 +73,7 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE managed_tensor transfer(Table const& driver,
 /// @throws error as transfer; also dtype_mismatch, rank_mismatch, extent_mismatch, read_only,
 /// layout_mismatch (elements of the destination may share memory).
 /// @par Lifetime
-/// Both tensors exist until the function returns; with source_outlives_copy until the stream has
-/// completed the copy.
+/// Both tensors exist until the function returns; with source_outlives_copy until the copy is done.
 /// @par Stream order
 /// As transfer.
 template <class Table>

@@ -30,8 +30,7 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 /// @param where a device of CUDA or ROCm, pinned or managed memory, or the CPU.
 /// @param stream a stream of either device, on which the source is ready.
 /// @param options as for transfer; source_outlives_copy has no effect.
-/// @return as transfer. The tensor is ready on the stream, also one in pinned memory: host_wait
-/// waits for it.
+/// @return as transfer. The tensor is ready on the stream, also in pinned memory: see host_wait.
 /// @throws error as transfer.
 /// @par Lifetime
 /// A later allocation, transfer or free of this module releases the source, on any thread.
