@@ -59,6 +59,21 @@ def aborts_in_place_of_refusing(x: Any, /) -> dlbridge.Tensor:
 # Factories that fail -------------------------------------------------------------------------
 
 
+def never_frees(x: Any, /) -> object:
+    """A consumer that calls no deleter."""
+    abi.take(x.__dlpack__(max_version=(1, 0)))
+    return object()
+
+
+def frees_twice(x: Any, /) -> object:
+    """A consumer that calls the deleter, and leaves the capsule its name."""
+    capsule = x.__dlpack__(max_version=(1, 0))
+    name = abi.name_of(capsule)
+    abi.take(capsule).free()
+    abi.rename(capsule, name)
+    return object()
+
+
 def raises() -> Any:
     raise ValueError("no array\ntoday")
 

@@ -150,6 +150,23 @@ def test_without_a_consumer_its_rules_are_skipped() -> None:
 # Targets that break rules ------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("consumer", "got", "fix"),
+    [
+        ("never_frees", "a leak: of ", "Call the deleter once"),
+        ("frees_twice", "a double free: the deleters of ", "Rename the capsule"),
+    ],
+)
+def test_the_fix_of_a_consumer_that_frees_wrongly(consumer: str, got: str, fix: str) -> None:
+    name = f"conformance_targets:{consumer}"
+    alone = conformance.examine(OURS, consumer=name, only="X-08").results[0]
+    assert alone.outcome == "fail" and alone.got.startswith(got) and alone.fix.startswith(fix)
+    report = conformance.examine(OURS, consumer=name, only={"X-08", "C-07"})
+    by_rule = {each.id: each for each in report.results}
+    assert by_rule["C-07"].outcome == "fail"
+    assert by_rule["X-08"].outcome == "skip" and by_rule["X-08"].causes == ("C-07",)
+
+
 def test_a_consumer_beside_a_factory_without_arrays() -> None:
     report = conformance.examine(
         "conformance_targets:garbage", consumer="numpy:from_dlpack", only={"P-01", "C-01"}
@@ -291,7 +308,10 @@ def test_a_crash_names_the_rule_that_is_probably_the_cause() -> None:
     assert got("fail") == ("skip", f"P-04 is broken: {engine.REPAIR_FIRST}; SIGSEGV")
 
 
-@pytest.mark.parametrize(("cause", "rule"), [("C-10", "C-09"), ("P-38", "P-32")])
+@pytest.mark.parametrize(
+    ("cause", "rule"),
+    [("C-10", "C-09"), ("P-38", "P-32"), ("P-38", "X-07"), ("X-07", "P-44"), ("X-07", "X-03")],
+)
 def test_a_violation_that_another_one_explains_is_skipped(cause: str, rule: str) -> None:
     examination = without_processes()
     results = {}
@@ -311,6 +331,26 @@ def test_a_violation_that_another_one_explains_is_skipped(cause: str, rule: str)
     assert [each.id for each in report.ordered()] == [cause, rule]
     examination._waived = {cause}
     assert examination.result(rule).outcome in ("fail", "warn")
+
+
+def test_some_probes_of_a_rule_are_explained() -> None:
+    examination = without_processes()
+
+    def causes(probe: str) -> tuple[str, ...]:
+        failing = ("ownership.outlives_its_source", probe)
+        examination._outcomes = {name: {"outcome": "fail", "got": "bad"} for name in failing}
+        return examination.result("P-32").causes
+
+    assert causes("threads.freed_in_every_order") == ("X-07",)
+    assert causes("threads.shared_tensors_are_counted") == ()
+
+
+def test_what_is_explained_itself_is_named_as_no_cause() -> None:
+    examination = without_processes()
+    examination._outcomes = {
+        probe.name: {"outcome": "fail", "got": "bad"} for probe in probes.in_order()
+    }
+    assert examination.result("P-24").causes == ("P-38",)
 
 
 @pytest.mark.parametrize(

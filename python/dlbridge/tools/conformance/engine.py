@@ -38,12 +38,22 @@ from .waivers import LISTED, Waiver, apply_waivers
 WORTHWHILE = 10  # probes: fewer in a lane take less time than opening the target for them
 # One violation may crash every probe: a capsule with the name of the other struct.
 OF_STRUCTS = "P-04"
-# Rules whose checks also depend on another one: where that is broken, it is what breaks them.
+# Rules whose checks also depend on another one: where that is broken, it is what breaks them. Of
+# some rules these are single probes.
 CAUSES = {
-    "C-07": {"C-04", "C-08", "C-09", "C-10", "C-12", "C-29", "C-36", "X-12"},
-    "C-10": {"C-09", "C-15", "C-30", "C-36"},
+    "C-07": {
+        *("C-04", "C-08", "C-09", "C-10", "C-12", "C-29", "C-36", "X-12"),
+        "sharing.imports_leave_nothing",
+    },
+    "C-10": {"C-09", "C-12", "C-15", "C-30", "C-36"},
     "C-12": {"C-08", "C-09", "C-27", "C-36"},
-    "P-38": {"P-32", "C-30"},
+    "P-38": {"P-24", "P-32", "P-40", "P-44", "X-07", "C-30"},
+    "X-07": {
+        *("P-24", "P-40", "P-44", "X-03"),
+        "threads.capsules_of_several_threads",
+        "threads.different_arrays_on_several_threads",
+        "threads.freed_in_every_order",
+    },
 }
 LIMIT = 900.0  # seconds for all probes
 LATE = "not examined: the run has taken longer than {:g} s"
@@ -238,7 +248,7 @@ class Examination:
 
     def result(self, rule: str) -> Result:
         """Returns the outcome of a rule from the probes that have run, whatever their lane."""
-        names = [each.name for each in in_order() if each.rule == rule]
+        names = self._names_of(rule)
         outcomes = [self._outcomes[name] for name in names if name in self._outcomes]
         for ending in self._endings():
             if rule_of(ending.call) == rule:
@@ -246,7 +256,11 @@ class Examination:
         seconds = sum(self._times.get(name, 0.0) for name in names)
         result = _result(RULES[rule], outcomes, self.standard, seconds)
         result = replace(result, strict=self._strict)
-        causes = tuple(each for each in self._causes(result) if self._is_broken(each))
+        broken = [each for each in self._causes(result) if self._is_broken(each)]
+        # What another one explains is no cause of its own.
+        causes = tuple(
+            each for each in broken if not any(each in CAUSES.get(it, ()) for it in broken)
+        )
         if not causes:
             return result
         are = "is" if len(causes) == 1 else "are"
@@ -258,7 +272,10 @@ class Examination:
         if result.outcome == "crash" and result.id != OF_STRUCTS:
             yield OF_STRUCTS
         if result.outcome in VIOLATIONS:
-            yield from (cause for cause, rules in CAUSES.items() if result.id in rules)
+            failing = {each for each in self._names_of(result.id) if self._fails(each)}
+            for cause, explained in CAUSES.items():
+                if result.id in explained or (failing and failing <= explained):
+                    yield cause
 
     def _endings(self) -> list[Ending]:
         """Returns the calls that ended a process of either lane, each once."""
@@ -272,10 +289,14 @@ class Examination:
 
     def _is_broken(self, rule: str) -> bool:
         """Whether a rule is broken, and not waived."""
-        if rule in self._waived:
-            return False
-        names = [each.name for each in in_order() if each.rule == rule]
-        return any(self._outcomes.get(name, NOT_RUN)["outcome"] == "fail" for name in names)
+        return rule not in self._waived and any(map(self._fails, self._names_of(rule)))
+
+    def _fails(self, probe: str) -> bool:
+        return self._outcomes.get(probe, NOT_RUN)["outcome"] == "fail"
+
+    def _names_of(self, rule: str) -> list[str]:
+        """Returns the names of a rule's probes."""
+        return [each.name for each in in_order() if each.rule == rule]
 
     def examine(self, rule: str) -> Result:
         """Runs the probes of one rule."""

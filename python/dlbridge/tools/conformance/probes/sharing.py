@@ -108,10 +108,30 @@ def imports_leave_nothing(target: Target) -> str | None:
         return sum(each.calls for each in tensors.values())
 
     if not wait_until(lambda: calls() == created):
-        raise Broken(f"of {created} tensors that were consumed and dropped {calls()} were freed")
+        raise _wrong_ends(created, calls())
     if remains is not None:
-        raise Broken(f"{times} imports, each dropped, leave {remains}")
+        raise Broken(
+            f"{times} imports, each dropped, leave {remains}",
+            fix="Free in the destructor of your array everything that from_dlpack allocated.",
+        )
     return f"no memory remains after {times} imports"
+
+
+def _wrong_ends(created: int, calls: int) -> Broken:
+    """Names a leak, or a double free, of imports."""
+    if calls < created:
+        return Broken(
+            f"a leak: of {created} tensors that were consumed and dropped {calls} were freed",
+            expected="An import that is dropped frees its tensor.",
+            fix="Call the deleter once, in the destructor of the object that owns the tensor.",
+        )
+    return Broken(
+        f"a double free: the deleters of {created} tensors that were consumed and dropped ran "
+        f"{calls} times",
+        expected="An import that is dropped frees its tensor once.",
+        fix="Rename the capsule when you take ownership, so that its destructor frees nothing, and "
+        "call the deleter only in the destructor of the object that owns the tensor.",
+    )
 
 
 def _endings() -> dict[str, tuple[Callable[[], Producer], dict[str, Any]]]:

@@ -63,7 +63,8 @@ ROWS = [
         "unsound",
         "The deleter of a consumed tensor runs exactly once, and not before its last use.",
         (t.BORROWING, t.DELETER_CALLED),
-        "Call the deleter in the destructor of the object that owns the tensor, and nowhere else.",
+        "Rename the capsule when you take ownership, and call the deleter in the destructor of the "
+        "object that owns the tensor, and nowhere else.",
     ),
     # Reading
     Rule(

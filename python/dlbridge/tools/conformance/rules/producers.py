@@ -310,7 +310,8 @@ ROWS = [
         "unsound",
         "The elements that a capsule describes are those of the array, also for views.",
         (t.DATA, t.BYTE_OFFSET, t.STRIDES),
-        "Export the pointer, the offset and the strides of the view itself, and not of its base.",
+        "Export the pointer, the offset and the strides of the array itself, and of a view those "
+        "of the view and not of its base.",
     ),
     Rule(
         "P-39",

@@ -172,6 +172,12 @@ def strides_in_bytes() -> None:
     restride(_in_bytes)
 
 
+@defect("P-38", "P-13")
+def strides_of_rank_2_swapped() -> None:
+    """The strides of an array of two dimensions are in reverse order."""
+    restride(lambda array: array.strides[::-1], has_rank(2))
+
+
 @defect("P-38", "P-13", "P-24", "P-40")
 def strides_of_views_in_bytes() -> None:
     """The strides of versioned views count bytes."""

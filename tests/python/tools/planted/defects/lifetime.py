@@ -272,6 +272,12 @@ def memory_of_legacy_exports_dies() -> None:
     _reuse_memory(lambda array, versioned: None if versioned else array)
 
 
+@defect("X-07")
+def memory_not_kept() -> None:
+    """An export keeps other memory than that of the array, or of the copy, that it describes."""
+    change(producer, "keep", lambda original, export: Memory.of(bytes(8))[0].hold())
+
+
 @defect("X-07", "P-38")
 def views_do_not_keep_the_memory() -> None:
     """The memory is freed, and reused, with the base where only an export of a view lives."""
