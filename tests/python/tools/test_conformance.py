@@ -150,6 +150,12 @@ def test_without_a_consumer_its_rules_are_skipped() -> None:
 # Targets that break rules ------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("rule", ["X-02", "X-05"])
+def test_the_fix_says_what_to_do_in_ctypes(rule: str) -> None:
+    assert "ctypes cannot: write the de" in rules.RULES[rule].fix
+    assert rules.RULES[rule].fix.endswith("in C, or waive the rule.")
+
+
 @pytest.mark.parametrize(
     ("consumer", "got", "fix"),
     [
@@ -489,7 +495,7 @@ def test_the_head_of_a_library_that_claims_no_standard() -> None:
     assert f", dlbridge {dlbridge.__version__})" in versions
     assert " ".join(standard).strip() == (
         "standard: dlpack.h and DLPack's Python specification (the library claims no version of "
-        "the array API)"
+        "the array API; state one with --standard 2024.12)"
     )
 
 

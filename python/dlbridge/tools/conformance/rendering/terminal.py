@@ -41,7 +41,8 @@ def lines(report: Report, width: int, *, verbose: bool = False) -> Iterable[Line
     claimed = f"array API {report.standard}, " if report.standard else ""
     text = f"standard: {claimed}dlpack.h and DLPack's Python specification"
     if not claimed:
-        text += " (the library claims no version of the array API)"
+        text += " (the library claims no version of the array API; "
+        text += "state one with --standard 2024.12)"
     yield from _row("", "", text, width)
     yield "", "", ""
     ordered = report.ordered()

@@ -20,7 +20,8 @@ ROWS = [
         "courtesy",
         "The capsule's destructor preserves a pending exception.",
         (t.PENDING_ERROR,),
-        "Save the pending exception at the beginning of the destructor, and restore it at the end.",
+        "Save the pending exception at the beginning of the destructor, and restore it at the end. "
+        "A callback of ctypes cannot: write the destructor in C, or waive the rule.",
         "CPython says it of tp_dealloc, which calls the destructor; the example in "
         "DLPack's specification had such a guard until 0.8. jax#31271, pytorch#84056.",
     ),
@@ -44,7 +45,8 @@ ROWS = [
         "should",
         "The deleter may be called after the interpreter's end: it neither crashes nor hangs.",
         (t.AFTER_FINALIZATION,),
-        "Return at once when Py_IsInitialized() is false; a leak is correct then.",
+        "Return at once when Py_IsInitialized() is false; a leak is correct then. A callback of "
+        "ctypes cannot: write the deleter in C, or waive the rule.",
         "The specification shows it in an example.",
         crash="W",
     ),
