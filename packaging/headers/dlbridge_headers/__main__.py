@@ -10,7 +10,9 @@ import dlbridge_headers
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m dlbridge_headers", description=dlbridge_headers.__doc__
+        prog="python -m dlbridge_headers",
+        description=dlbridge_headers.__doc__,
+        allow_abbrev=False,
     )
     chosen = parser.add_mutually_exclusive_group(required=True)
     for names, path in (

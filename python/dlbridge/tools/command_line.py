@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import os
 import signal
 import sys
 import textwrap
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import FrameType
 from typing import Any, Callable, NoReturn
 
@@ -42,6 +43,9 @@ class _Parser(argparse.ArgumentParser):
 
     examples = ""
 
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(allow_abbrev=False, **keywords)
+
     def format_help(self) -> str:
         lines = textwrap.indent(self.examples, f"  python -m {core.ROOT} ")
         return f"{super().format_help()}\nexamples:\n{lines}"
@@ -49,6 +53,27 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         self.exit(2, f"{self.prog}: {message}\n")
+
+    def parse_known_args(self, *arguments: Any) -> Any:
+        """Leaves no argument over, so that the usage is that of the tool and not of `dlbridge`."""
+        options, unknown = super().parse_known_args(*arguments)
+        if unknown:
+            suggestions = "".join(_suggest(each, self._option_string_actions) for each in unknown)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{suggestions}")
+        return options, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += _suggest(str(value), map(str, action.choices or ()))
+            raise
+
+
+def _suggest(word: str, known: Iterable[str]) -> str:
+    """Returns a question after the word that is most similar to an unknown one."""
+    similar = difflib.get_close_matches(word.partition("=")[0], known, n=1)
+    return f"; did you mean {similar[0]}?" if similar else ""
 
 
 def parser(description: str) -> argparse.ArgumentParser:

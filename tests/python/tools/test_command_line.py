@@ -323,6 +323,28 @@ def test_every_error_has_the_same_form(arguments: tuple[str, ...], reason: str) 
     assert err.splitlines()[-1].startswith(reason)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "tool", "message"),
+    [
+        ("doctor --fst", "doctor", "unrecognized arguments: --fst; did you mean --fast?"),
+        ("matrix --jsno", "matrix", "unrecognized arguments: --jsno; did you mean --json?"),
+        ("matrix --jso", "matrix", "unrecognized arguments: --jso; did you mean --json?"),
+        ("show numpy:ones(3) --json", "show", "unrecognized arguments: --json"),
+    ],
+)
+def test_an_unknown_option_of_a_tool(arguments: str, tool: str, message: str) -> None:
+    status, out, err = run(*arguments.split())
+    assert (status, out) == (2, "")
+    assert err.startswith(f"usage: dlbridge {tool} [-h]")
+    assert err.splitlines()[-1] == f"dlbridge {tool}: {message}"
+
+
+def test_an_unknown_tool() -> None:
+    status, out, err = run("inspct", "x")
+    assert (status, out) == (2, "")
+    assert err.splitlines()[-1].endswith("; did you mean inspect?")
+
+
 def test_a_tool_is_required() -> None:
     status, out, err = run()
     assert (status, err) == (2, NO_TOOL)
