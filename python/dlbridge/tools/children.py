@@ -18,7 +18,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from types import TracebackType
+from pathlib import Path
+from types import ModuleType, TracebackType
 from typing import Any, Callable, Literal, Optional
 
 from .clock import Stopwatch
@@ -333,7 +334,31 @@ def find(name: str) -> Any:
     if not module or (colon and not attributes):
         raise ValueError(f"expected MODULE:NAME, as in numpy:ones; got {name!r}")
     parts = attributes.split(".") if attributes else []
-    return reduce(getattr, parts, importlib.import_module(module))
+    return reduce(getattr, parts, load(module))
+
+
+ALIASES = {
+    **{"np": "numpy", "pd": "pandas", "pl": "polars", "pa": "pyarrow", "cp": "cupy"},
+    **{"tf": "tensorflow", "jnp": "jax.numpy", "mx": "mlx.core"},
+}
+
+
+def load(name: str) -> ModuleType:
+    """Imports a module as Python does; for a file's path, or an alias, says what to write."""
+    try:
+        return importlib.import_module(name)
+    except (ModuleNotFoundError, TypeError) as error:
+        missing = getattr(error, "name", None) or name
+        if name.endswith(".py") or "/" in name:
+            path = Path(name)
+            stem = path.stem if name.endswith(".py") else path.name
+            place = "" if path.parent == Path() else f", with {path.parent} on PYTHONPATH"
+            if name.startswith(missing) and stem:
+                text = f"expected the name of a module, not of a file: write {stem}{place}"
+                raise ValueError(f"{text}; got {name!r}") from error
+        if missing == name and name in ALIASES:
+            raise ModuleNotFoundError(f"{error}; write {ALIASES[name]}", name=name) from None
+        raise
 
 
 def serve(answers: int, parent: int) -> None:

@@ -416,6 +416,11 @@ NOTHING = {
     "conformance_targets:nothing": "has no attribute 'nothing'",
     "conformance_targets:not_a_function": "is no function but int",
     "no_such_module:f": "ModuleNotFoundError: No module named 'no_such_module'",
+    "conformance_targets.py:tensor": "expected the name of a module, not of a file: write "
+    "conformance_targets; got 'conformance_targets.py'",
+    "./conformance_targets:tensor": "not of a file: write conformance_targets; got",
+    "/some/place/mylib.py:make": "write mylib, with /some/place on PYTHONPATH; got",
+    "jnp:ones": "No module named 'jnp'; write jax.numpy",
     "no_such_module": "ModuleNotFoundError: No module named 'no_such_module'",
     "json": "json has neither asarray nor from_dlpack; specify a factory, as in json:make",
     ":make": "expected MODULE:NAME",

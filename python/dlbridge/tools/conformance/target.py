@@ -221,7 +221,7 @@ def _of_library(library: Library) -> Target:
 
 def _of_namespace(name: str) -> Target:
     """Uses a module with functions of the array API: asarray and from_dlpack."""
-    module = importlib.import_module(name)
+    module = children.load(name)
     as_array: Any = getattr(module, "asarray", None)
 
     def factory(shape: tuple[int, ...], dtype: str) -> Any:

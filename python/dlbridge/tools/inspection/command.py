@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import importlib
 import json
 import os
 import sys
@@ -64,7 +63,7 @@ def evaluate(what: str) -> Any:
     module, _, expression = what.partition(":")
     if "" not in sys.path:
         sys.path.insert(0, "")  # as python -m does: modules of the current directory
-    module_object = importlib.import_module(module)
+    module_object = children.load(module)
     package = module.partition(".")[0]
 
     class Names(dict[str, Any]):
