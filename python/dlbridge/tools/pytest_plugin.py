@@ -57,6 +57,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="the version of the array API that counts; by default the one that the library claims "
         "(ini: dlpack_standard)",
     )
+    group.addoption(
+        "--dlpack-waivers",
+        metavar="FILE",
+        help="violations that do not fail, with their reasons (ini: dlpack_waivers)",
+    )
     for mark, effect in MARKS.items():
         group.addoption(
             f"--dlpack-{mark}s-file",
@@ -67,7 +72,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("dlpack", "MODULE:FACTORY, as --dlpack", default="")
     parser.addini("dlpack_consumer", "MODULE:FUNCTION, as --dlpack-consumer", default="")
     parser.addini("dlpack_standard", "a version, as --dlpack-standard", default="")
-    parser.addini("dlpack_waivers", "file of violations that do not fail", default="")
+    parser.addini("dlpack_waivers", "a file, as --dlpack-waivers", default="")
 
 
 MARKS = {"skip": "their rules are not examined", "xfail": "their rules may fail"}
@@ -75,6 +80,12 @@ MARKS = {"skip": "their rules are not examined", "xfail": "their rules may fail"
 
 def _given(config: pytest.Config, name: str) -> str | None:
     return config.getoption(name) or config.getini(name) or None
+
+
+def _file(config: pytest.Config, name: str) -> Path | None:
+    """Returns the path of an option, or that of the ini file, relative to the root directory."""
+    option, ini = config.getoption(name), config.getini(name)
+    return Path(option) if option else config.rootpath / ini if ini else None
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -128,8 +139,8 @@ def pytest_collection_modifyitems(
             f"--dlpack-standard: expected one of {', '.join(STANDARDS)}; got {standard!r}"
         )
     try:
-        file = config.getini("dlpack_waivers")
-        config.stash[WAIVERS] = waivers.read(config.rootpath / file, RULES) if file else []
+        file = _file(config, "dlpack_waivers")
+        config.stash[WAIVERS] = waivers.read(file, RULES) if file else []
         consumer = _given(config, "dlpack_consumer")
         # The outcome of a rule must not depend on which rules ran before.
         examination = Examination(target, consumer=consumer, standard=standard, waived=RULES)
@@ -152,11 +163,9 @@ def _listed(
 
     The file has the form of those of array-api-tests.
     """
-    option = config.getoption(f"dlpack_{mark}s_file")
-    ini = config.getini(f"dlpack_{mark}s_file")
-    if not (option or ini):
+    path = _file(config, f"dlpack_{mark}s_file")
+    if path is None:
         return {}
-    path = Path(option) if option else config.rootpath / ini
     try:
         lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError) as why:

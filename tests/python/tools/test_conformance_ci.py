@@ -501,12 +501,14 @@ def test_plugin_writes_properties(pytester: pytest.Pytester, run_pytest: Run) ->
     }
 
 
-def test_plugin_waives(pytester: pytest.Pytester, run_pytest: Run) -> None:
+@pytest.mark.parametrize("option", [(), ("--dlpack-waivers", "waivers.json")])
+def test_plugin_waives(option: tuple[str, ...], pytester: pytest.Pytester, run_pytest: Run) -> None:
     outcomes = {"P-01": "fail", "P-02": "warn", "P-03": "pass", "P-04": "pass", "P-05": "skip"}
     rows = [{"id": rule, "reason": "known", "strict": rule != "P-04"} for rule in outcomes]
     write(pytester.path / "waivers.json", *rows)
-    pytester.makeini("[pytest]\ndlpack_waivers = waivers.json\n")
-    run = run_with(pytester, run_pytest, outcomes, "-rx", "-W", "error")
+    if not option:
+        pytester.makeini("[pytest]\ndlpack_waivers = waivers.json\n")
+    run = run_with(pytester, run_pytest, outcomes, "-rx", "-W", "error", *option)
     counts = run.parseoutcomes()
     counts.pop("deselected")
     assert counts == {"xfailed": 2, "failed": 1, "passed": 1, "skipped": 1}
