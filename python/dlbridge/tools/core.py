@@ -29,6 +29,20 @@ def version() -> str:
         return "unknown"
 
 
+def documentation() -> str | None:
+    """Returns the address of the documentation that the distribution states.
+
+    None where it states none, or one of the placeholder domain .invalid.
+    """
+    try:
+        stated = importlib.metadata.metadata(COMMAND).get_all("Project-URL") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    by_label = dict(each.split(", ", 1) for each in stated)
+    address = by_label.get("Documentation", "").rstrip("/")
+    return address if address and ".invalid/" not in f"{address}/" else None
+
+
 def why_missing() -> str | None:
     """Returns why dlbridge cannot be used, and what to do; None where it can. Imports dlbridge."""
     try:

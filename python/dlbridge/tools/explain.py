@@ -64,6 +64,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _more(page: str) -> Iterator[tuple[str, str]]:
+    """Yields the address of a page of the documentation, where one is known."""
+    address = core.documentation()
+    if address:
+        yield "more", f"{address}/{page}"
+
+
 def _of_rule(rule: Rule) -> Iterator[tuple[str, str]]:
     yield "rule", rule.text
     yield "kind", f"{rule.kind}: {KINDS[rule.kind]}"
@@ -75,7 +82,7 @@ def _of_rule(rule: Rule) -> Iterator[tuple[str, str]]:
     if breaking:
         yield "broken by", ", ".join(breaking)
     yield "check", f"{core.COMMAND} conformance TARGET --only {rule.id}"
-    yield "more", "docs/reference/rules.md"
+    yield from _more("reference/rules.md")
 
 
 def _of_defect(defect: known.Defect) -> Iterator[tuple[str, str]]:
@@ -93,7 +100,7 @@ def _of_defect(defect: known.Defect) -> Iterator[tuple[str, str]]:
     yield "shows", happens(defect)
     if HELPER in defect.program:
         yield "imports", f"{HELPER}.py: the key helper of --json, and the end of --report"
-    yield "more", f"docs/generated/defects/{defect.library}.md"
+    yield from _more(f"generated/defects/{defect.library}.md")
 
 
 def _of_reason(reason: Reason) -> Iterator[tuple[str, str]]:
@@ -102,7 +109,7 @@ def _of_reason(reason: Reason) -> Iterator[tuple[str, str]]:
     yield "in C++", f"dlbridge::error, whose why().has(dlbridge::errc::{reason.id})"
     yield from (("text", quote(text)) for text in reason.texts)
     yield "remedy", reason.remedy
-    yield "more", "docs/reference/errors.md"
+    yield from _more("reference/errors.md")
 
 
 def explanation(name: str) -> tuple[str, list[tuple[str, str]]]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import email.message
 import json
 import re
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dlbridge.tools import explain, known
+from dlbridge.tools import core, explain, known
 from dlbridge.tools.conformance.rules import RULES
 from dlbridge.tools.known.defect import helper
 from dlbridge.tools.reasons import REASONS
@@ -52,8 +53,11 @@ def test_the_reasons_are_those_of_the_header() -> None:
 
 
 @pytest.mark.parametrize("name", explain.ENTRIES)
-def test_everything_has_an_explanation(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_everything_has_an_explanation(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each sentence of a standard is quoted with its version, and the page exists."""
+    monkeypatch.setattr(core, "documentation", lambda: "docs")
     assert explain.run(options_of(name)) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"{name}, a ")
@@ -63,6 +67,28 @@ def test_everything_has_an_explanation(name: str, capsys: pytest.CaptureFixture[
     assert all(re.search(r", since [\d.]+: “.+”$", text) for text in texts)
     page = dict(rows)["more"]
     assert (ROOT / page).is_file() and name in (ROOT / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("urls", "address"),
+    [
+        (["Source, https://s", "Documentation, https://d.example/docs/"], "https://d.example/docs"),
+        (["Documentation, https://repository.invalid/dlbridge"], None),
+        (["Documentation, https://repository.invalid"], None),
+        (["Source, https://s"], None),
+        (None, None),
+    ],
+)
+def test_a_page_is_named_only_where_its_address_is_known(
+    urls: list[str] | None, address: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = email.message.Message()
+    for each in urls or ():
+        metadata["Project-URL"] = each
+    monkeypatch.setattr("importlib.metadata.metadata", lambda name: metadata)
+    assert core.documentation() == address
+    more = dict(explain.explanation("P-16")[1]).get("more")
+    assert more == (address and f"{address}/reference/rules.md")
 
 
 def test_names_are_unique_and_accepted_in_other_spellings() -> None:
