@@ -57,7 +57,12 @@ def test_other_commands(package: str) -> None:
     script = package.replace("_", "-")
     assert "on cpu" in run(script, "inspect", "array:array('d', [1, 2])").stdout
     assert run(script, "matrix", "--only=array", "--case=vector").returncode == 0
-    assert run(script, "doctor", "--fast").stdout.startswith(f"{script} ")
+    shown = run(script, "doctor", "--fast").stdout
+    assert shown.startswith(f"{script} ")
+    assert "is not installed" not in shown.partition("Advice")[2]
+    assert ("without the package dlbridge" in shown) == (not HAS_DLBRIDGE)
+    words = " ".join(run(script, "--help").stdout.split())
+    assert ("; needs dlbridge" in words) == (script != "dlbridge")
 
 
 @each_package

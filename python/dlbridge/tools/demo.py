@@ -29,6 +29,8 @@ EXAMPLES = """\
 demo --only numpy
 demo --only array --json
 """
+if core.ROOT != "dlbridge":
+    SUMMARY += "; needs dlbridge"
 VALUES = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
 SHOWN = tuple(name for name, library in LIBRARIES.items() if library.in_demo)
 

@@ -17,7 +17,7 @@ from typing import Any, Callable
 import pytest
 
 import dlbridge
-from dlbridge.tools import children, doctor, known, sections
+from dlbridge.tools import children, core, doctor, known, sections
 from dlbridge.tools.doctor import advice, dlpack_support, environment
 from dlbridge.tools.libraries import LIBRARIES, Library
 
@@ -194,6 +194,31 @@ def test_libraries_that_crash_raise_or_print_cost_their_own_line(
     assert "hello" not in output
     assert "Importing MXNet crashes the process (SIGABRT)" in output
     assert "Importing TensorFlow raises ImportError: libmissing.so: reinstall it" in output
+
+
+@pytest.mark.parametrize(
+    ("program", "other"),
+    [
+        ("import shadow", "shadow.py"),  # whose own code raises
+        ("import shadow_2.part", "shadow_2.py"),  # which hides a package
+        ("from shadow import x", "shadow/__init__.py"),
+    ],
+)
+def test_a_file_of_the_current_folder_that_disturbs_an_import_is_named(
+    program: str, other: str, pretend: Pretend, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pretend("tensorflow", program)
+    folder = tmp_path / "here"
+    file = folder / other
+    file.parent.mkdir(parents=True)
+    file.write_text("" if "_2" in other else "raise ValueError('mine')\n")
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    report = doctor.examine()
+    assert report["libraries"]["tensorflow"]["file_here"] == str(file)
+    assert report["advice"][0].endswith(
+        f": {file} takes part in that import; rename it, or work in another folder."
+    )
 
 
 def test_a_file_that_hides_a_library_is_named(
@@ -387,6 +412,14 @@ def machine(**libraries: Report) -> Report:
         "libraries": {name: {**plain, **row} for name, row in libraries.items()},
         "also_installed": [],
     }
+
+
+def test_the_tools_without_the_package_are_no_problem() -> None:
+    report = machine()
+    report["dlbridge"]["missing"] = core.NOT_INSTALLED
+    assert advice.give(report) == []
+    report["dlbridge"]["missing"] = "its compiled module cannot be loaded"
+    assert advice.give(report) == ["Its compiled module cannot be loaded."]
 
 
 def test_without_problems_there_is_no_advice() -> None:

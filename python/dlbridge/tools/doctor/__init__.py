@@ -78,8 +78,19 @@ def _examine(library: Library, stopped: threading.Event) -> dict[str, Any]:
         "version": library.version or "unknown",
         "outcome": answer.outcome,
         "said": answer.message,
+        "file_here": _file_here(library, stopped) if answer.outcome == "raised" else None,
     }
     return {**row, **(answer.value or {})}
+
+
+def _file_here(library: Library, stopped: threading.Event) -> str | None:
+    answer = children.call(
+        f"{__name__}.dlpack_support:file_here",
+        seconds=SECONDS_PER_LIBRARY,
+        cancelled=stopped,
+        name=library.module,
+    )
+    return answer.value if answer.outcome == "returned" else None
 
 
 def _examine_all(libraries: Sequence[Library]) -> list[dict[str, Any]]:
@@ -216,8 +227,10 @@ def sections_of(report: dict[str, Any]) -> list[sections.Section]:
     """Formats the report as sections of rows."""
     row = report["dlbridge"]
     libraries = report["libraries"].items()
+    is_alone = row["missing"] == core.NOT_INSTALLED
+    dlpack = "without the package dlbridge" if is_alone else f"DLPack {row['dlpack']}"
     parts: list[sections.Section] = [
-        (f"{core.COMMAND} {row['version']}, DLPack {row['dlpack']}", []),
+        (f"{core.COMMAND} {row['version']}, {dlpack}", []),
         ("Python", _python_rows(report["python"])),
         ("dlpack.h", [_header_row(row) for row in report["headers"]]),
         ("Compilers", list(report["compilers"].items())),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
+from .. import core
 from ..libraries import LIBRARIES, RETIRED_PACKAGES
 from ..versions import contains, meets
 
@@ -115,7 +116,8 @@ def _headers(report: Report) -> list[str]:
 
 def _python(report: Report) -> list[str]:
     missing = report["dlbridge"]["missing"]
-    sentences = [f"{missing[0].upper()}{missing[1:]}."] if missing else []
+    is_wrong = missing not in (None, core.NOT_INSTALLED)  # the tools also work alone
+    sentences = [f"{missing[0].upper()}{missing[1:]}."] if is_wrong else []
     if report["python"]["free_threaded"] and not report["python"]["gil"]:
         sentences.append(
             "This Python runs without the GIL. dlbridge has not been tested without it."
@@ -157,6 +159,11 @@ def _failures(report: Report) -> list[str]:
             )
         elif row["outcome"] == "hung":
             sentences.append(f"Importing {_title(name)} does not finish: {row['said']}.")
+        elif row.get("file_here"):
+            sentences.append(
+                f"Importing {_title(name)} raises {row['said']}: {row['file_here']} takes part in "
+                "that import; rename it, or work in another folder."
+            )
         elif row["outcome"] == "raised":
             sentences.append(
                 f"Importing {_title(name)} raises {row['said']}: reinstall it, or install what it "

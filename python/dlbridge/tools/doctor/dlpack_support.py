@@ -7,6 +7,7 @@ import contextlib
 import re
 import sys
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,21 @@ def examine(name: str) -> dict[str, Any]:
         except Exception as error:
             result["failed"] = ": ".join(filter(None, [type(error).__name__, str(error)]))
     return result
+
+
+def file_here(name: str) -> str | None:
+    """Returns a file of the current folder that takes part in the failing import of a library."""
+    try:
+        LIBRARIES[name].load()
+    except Exception as error:
+        missing = (getattr(error, "name", None) or "").partition(".")[0]
+        found = getattr(sys.modules.get(missing), "__file__", None)
+        files = [found, *(each.filename for each in traceback.extract_tb(error.__traceback__))]
+        for file in map(Path, filter(None, files)):
+            top = file.parent if file.name == "__init__.py" else file
+            if file.is_file() and top.resolve().parent == Path.cwd():
+                return str(file)
+    return None
 
 
 def _version(module: Any) -> str:
