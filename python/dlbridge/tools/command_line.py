@@ -54,9 +54,9 @@ class _Parser(argparse.ArgumentParser):
         self.print_usage(sys.stderr)
         self.exit(2, f"{self.prog}: {message}\n")
 
-    def parse_known_args(self, *arguments: Any) -> Any:
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Leaves no argument over, so that the usage is that of the tool and not of `dlbridge`."""
-        options, unknown = super().parse_known_args(*arguments)
+        options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             suggestions = "".join(_suggest(each, self._option_string_actions) for each in unknown)
             self.error(f"unrecognized arguments: {' '.join(unknown)}{suggestions}")

@@ -94,18 +94,25 @@ def type_name(kind: type) -> str:
     return name if module in ("builtins", "__main__", "") else f"{module}.{name}"
 
 
+def is_column(x: Any) -> bool:
+    """Whether an object is a column of a known library, which as_tensor accepts by Arrow."""
+    known = type_name(type(x)).partition(".")[0] in ("pandas", "polars", "pyarrow")
+    exports = any(hasattr(type(x), f"__arrow_c_{kind}__") for kind in ("array", "stream"))
+    return known and exports and not hasattr(type(x), "__dlpack__")
+
+
 def by_dlbridge(x: Any) -> str:
     """Returns what dlbridge makes of an array: "writable", "read-only", or its exception.
 
     Returns "" where dlbridge is not compiled. dlbridge does not survive invalid pointers, so only
-    arrays of libraries whose exports are known may be passed.
+    arrays and columns of libraries whose exports are known may be passed.
     """
     if core.is_missing():
         return ""
     import dlbridge
 
     try:
-        tensor = dlbridge.from_dlpack(x)
+        tensor = dlbridge.as_tensor(x) if is_column(x) else dlbridge.from_dlpack(x)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return "read-only" if tensor.readonly else "writable"

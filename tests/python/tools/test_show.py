@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import array
 import gc
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -158,6 +160,36 @@ def test_memory_of_a_device_is_not_read() -> None:
 def test_what_is_no_tensor(x: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         dlbridge.show(x)
+
+
+class Column:
+    """Exports by Arrow, as the columns of polars do."""
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> object:
+        raise BufferError("it has nulls")
+
+
+Column.__module__ = "polars"
+
+
+def test_a_column_names_as_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
+    def repair() -> str:
+        (oddity,) = dlbridge.inspect(Column()).oddities
+        assert oddity.level == "risk" and oddity.what.startswith("It is no tensor: polars.Column")
+        with pytest.raises(TypeError, match=f"got polars.Column; {re.escape(oddity.repair)}"):
+            dlbridge.show(Column())
+        return oddity.repair
+
+    assert repair().startswith("dlbridge.as_tensor(x) refuses it: BufferError: ")
+    monkeypatch.setattr(dlbridge, "as_tensor", lambda x: SimpleNamespace(readonly=True))
+    assert repair() == "pass dlbridge.as_tensor(x), which exports it without a copy"
+
+
+def test_a_buffer_names_as_tensor() -> None:
+    found = dlbridge.inspect(array.array("d", [1, 2])).oddities[0]
+    assert found.what == "array.array has no __dlpack__."
+    assert found.repair == "pass dlbridge.as_tensor(x)"
+    assert "has no __dlpack__" not in repr(dlbridge.inspect(A))
 
 
 # The drawing -------------------------------------------------------------------------------------

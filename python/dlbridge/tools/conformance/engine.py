@@ -292,7 +292,7 @@ class Examination:
         return rule not in self._waived and any(map(self._fails, self._names_of(rule)))
 
     def _fails(self, probe: str) -> bool:
-        return self._outcomes.get(probe, NOT_RUN)["outcome"] == "fail"
+        return bool(self._outcomes.get(probe, NOT_RUN)["outcome"] == "fail")
 
     def _names_of(self, rule: str) -> list[str]:
         """Returns the names of a rule's probes."""

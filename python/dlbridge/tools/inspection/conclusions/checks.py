@@ -223,10 +223,26 @@ def no_tensor(x: Observation, verdicts: Verdicts) -> Iterator[Oddity]:
     elif not any(each.outcome == "skipped" for each in x.responses):
         names = "__dlpack__, exchange table, buffer protocol and array interface"
         yield Oddity(
-            "defect",
+            "risk" if x.subject.as_tensor else "defect",
             f"It is no tensor: {x.subject.type} has none of {names}.",
             "refused by all",
-            repair="pass an array, a tensor, a buffer or a capsule",
+            repair=x.subject.as_tensor or "pass an array, a tensor, a buffer or a capsule",
+        )
+
+
+def no_dlpack(x: Observation, verdicts: Verdicts) -> Iterator[Oddity]:
+    """Other protocols describe it, from which as_tensor makes an object with __dlpack__."""
+    by = x.tensor and next(each for each in x.responses if each.description is not None)
+    if (
+        by
+        and by.name in ("buffer", *INTERFACES)
+        and not (x.subject.on_type + x.subject.on_instance)
+    ):
+        yield Oddity(
+            "note",
+            f"{x.subject.type} has no __dlpack__.",
+            "refused by consumers of DLPack alone",
+            repair="pass dlbridge.as_tensor(x)",
         )
 
 
@@ -279,5 +295,5 @@ OF_PRODUCER: tuple[Check, ...] = (
     legacy_only, refuses_legacy, copies_on_export, on_instance, unknown_keyword,
 )  # fmt: skip
 OF_OBJECT: tuple[Check, ...] = (
-    no_tensor, interfaces_disagree, immutable, lambda x, verdicts: refused_array(x),
+    no_tensor, no_dlpack, interfaces_disagree, immutable, lambda x, verdicts: refused_array(x),
 )  # fmt: skip

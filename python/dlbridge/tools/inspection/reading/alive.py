@@ -45,7 +45,7 @@ def described(x: Any) -> Iterator[tuple[Subject, Description]]:
         raise BufferError(f"{subject.type} exports no tensor: {texts}")
     raise TypeError(
         "expected an object with __dlpack__, an exchange table, a buffer, an array interface, or a "
-        f"capsule; got {subject.type}"
+        f"capsule; got {subject.type}{'; ' if subject.as_tensor else ''}{subject.as_tensor}"
     )
 
 

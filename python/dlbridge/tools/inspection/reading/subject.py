@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 from ... import abi
 from ...libraries import immutable_by
-from ...marks import by_dlbridge, read_only_marks, type_name
+from ...marks import by_dlbridge, is_column, read_only_marks, type_name
 from .protocols import quietly
 
 DUNDERS = ("__dlpack__", "__dlpack_device__")
@@ -43,8 +43,18 @@ class Subject:
     # Whether it is read-only, by each road on which it tells; see tools/marks.py.
     own_marks: Mapping[str, bool] = field(default_factory=dict)
     immutable: str = ""  # the title of its library, where that promises never to change it
-    # What dlbridge makes of it: "writable", "read-only" or the exception; "" where not examined.
+    # What dlbridge makes of it: "writable", "read-only" or the exception; "" where not examined. Of
+    # a column, what as_tensor makes of it.
     by_dlbridge: str = ""
+
+    @property
+    def as_tensor(self) -> str:
+        """What to pass in place of a column, or why as_tensor refuses it; "" for other objects."""
+        if not self.by_dlbridge or self.on_type or self.on_instance:
+            return ""
+        if self.by_dlbridge in ("writable", "read-only"):
+            return "pass dlbridge.as_tensor(x), which exports it without a copy"
+        return f"dlbridge.as_tensor(x) refuses it: {self.by_dlbridge}"
 
 
 def _has(where: Any, name: str) -> bool:
@@ -89,7 +99,9 @@ def describe(x: Any) -> Subject:
     capsule = abi.is_capsule(x)
     type_ = quietly(lambda: type_name(type(x)), "object")
     library = immutable_by(type_)
-    is_known = library is not None or type_ == "numpy.ndarray"
+    is_known = (
+        library is not None or type_ == "numpy.ndarray" or quietly(lambda: is_column(x), False)
+    )
     on_type = tuple(name for name in DUNDERS if _has(type(x), name))
     return Subject(
         type=type_,
