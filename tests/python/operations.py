@@ -243,6 +243,10 @@ def numpy_operations() -> dict[str, Operation]:
         "to NumPy": Operation(tensor, np.from_dlpack),
         "asarray": Operation(tensor, np.asarray),
         "from NumPy": Operation(lambda: np.zeros(3), dlbridge.from_dlpack),
+        "from a masked array": Operation(lambda: np.ma.zeros(3), dlbridge.from_dlpack),
+        "refuse a mask": Operation(
+            lambda: np.ma.masked_less([1, 2], 2), dlbridge.from_dlpack, refused=True
+        ),
         **{
             f"NumPy argument, {binding}": Operation(
                 lambda: np.zeros(3, dtype=np.float32), bound(binding, "doubled")

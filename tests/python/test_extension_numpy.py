@@ -24,6 +24,23 @@ from test_numpy import NEW, OTHER_ARRAYS, other_array, remedy_in
 DIRECT = os.environ.get("DLBRIDGE_PROTOCOL_ONLY", "0") in ("", "0")
 
 
+@pytest.mark.parametrize(
+    "name", ["span_to_read", "span_to_write", "owned", "doubled", "any_tensor"]
+)
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_masked_elements_are_refused(binding: str, name: str) -> None:
+    f = function(binding, name)
+    x = np.ma.array(vector(1, 2, 3), mask=[False, True, False])
+    for _ in range(2):  # the second time, the type is cached
+        with pytest.raises(TypeError) as raised:
+            f(x)
+        if binding in DETAILED:
+            text = "Pass x.filled(value), or x.data to ignore the mask"
+            assert str(raised.value).endswith(text)
+        for unmasked in (x.filled(0), x.data, x[:1], np.ma.array(vector(1, 2))):
+            f(unmasked)
+
+
 class Sub(np.ndarray[Any, Any]):
     pass
 

@@ -277,6 +277,17 @@ def foreign_byte_order(refused: Refused) -> None:
     assert dlbridge.as_tensor(Interface(x.astype(np.int32))).tolist() == [1, 2]
 
 
+@remedy("Pass x.filled(value), or x.data to ignore the mask")
+def masked_arrays_of_numpy(refused: Refused) -> None:
+    x = np.ma.masked_equal(FLOATS, 2)
+    calls: list[Callable[[Any], Any]] = [dlbridge.from_dlpack, dlbridge.as_tensor, by_def.sum]
+    for call in calls:
+        refused(lambda f=call: f(x))
+        call(x.filled(0))
+        call(x.data)
+    assert (by_def.sum(x.filled(0)), by_def.sum(x.data)) == (1, 3)
+
+
 @remedy("Fill the masked elements, and pass the result")
 def masked_arrays(refused: Refused) -> None:
     class Masked(Interface):

@@ -337,6 +337,46 @@ def test_a_date_is_refused_as_an_array_of_dates_is(date: Any) -> None:
         dlbridge.as_tensor(date)
 
 
+MASKED = "Pass x.filled(value), or x.data to ignore the mask"
+CALLS: list[Any] = [
+    *(
+        lambda x, f=f, k=k: f(x, **k)
+        for f in (dlbridge.from_dlpack, dlbridge.as_tensor)
+        for k in ({}, {"copy": True}, {"copy": False}, {"device": "cpu"}, {"readonly": True})
+    ),
+    dlbridge.to_dlpack,
+    lambda x: dlbridge.to_dlpack(x, copy=True),
+]
+
+
+@pytest.mark.parametrize("call", range(len(CALLS)))
+@pytest.mark.parametrize("dtype", ["float64", ">f4", "U1", "i4,f4"])
+def test_masked_elements_are_refused(call: int, dtype: str) -> None:
+    """DLPack has no mask, and NumPy exports the elements behind it."""
+    x = np.ma.array(np.zeros(3, dtype), mask=[False, True, False])
+    for each in (x, x.view(type("Derived", (np.ma.MaskedArray,), {})), x[1:], x[1:2].T):
+        with pytest.raises(BufferError, match=re.escape(MASKED)):
+            CALLS[call](each)
+    if dtype == "float64":
+        for unmasked in (x.filled(0), x.data, x[:1], np.ma.zeros((2, 3)), np.ma.zeros(0)):
+            CALLS[call](unmasked)
+
+
+def test_an_unmasked_array_is_not_copied() -> None:
+    for x in (np.ma.array(whole()), np.ma.array(whole(), mask=np.zeros(whole().shape))):
+        for take in (dlbridge.from_dlpack, dlbridge.as_tensor):
+            assert same_memory(take(x), x.data)
+
+
+def test_an_exception_of_a_mask() -> None:
+    def no_mask(_: Any) -> Any:
+        raise LookupError("no mask")
+
+    broken = type("Broken", (np.ma.MaskedArray,), {"mask": property(no_mask)})
+    with pytest.raises(LookupError, match="no mask"):
+        dlbridge.from_dlpack(np.ma.zeros(3).view(broken))
+
+
 class Subclass(np.ndarray):
     """Overrides __dlpack__ and counts its calls."""
 

@@ -18,6 +18,7 @@
 #include <dlbridge/python/gil.hpp>
 #include <dlbridge/python/import/buffers.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
+#include <dlbridge/python/import/detail/type_cache.hpp>
 #include <dlbridge/python/object_owner.hpp>
 #include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/stream_ref.hpp>
@@ -335,6 +336,9 @@ namespace detail {
 DLBRIDGE_API bool may_read_buffer(PyObject* object) noexcept {
   if (!type_attribute(Py_TYPE(object), names::get().array_interface)) {
     return true;
+  }
+  if (refuse_mask(type_cache::get(Py_TYPE(object)).known(), object)) {
+    return false;
   }
   ref const described = optional_attribute(object, names::get().array_interface);
   ref const typestr = described ? read_interface_items(described.get()).typestr : ref();

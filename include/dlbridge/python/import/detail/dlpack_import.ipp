@@ -22,7 +22,7 @@ DLBRIDGE_BEGIN_LOCAL_NAMESPACE
 namespace python::detail {
 DLBRIDGE_API managed_tensor dlpack_import::run() noexcept {
   keywords_.max_version = stated_version_object();
-  if (keywords_.max_version == nullptr ||
+  if (keywords_.max_version == nullptr || refuse_mask(type_.known(), producer_) ||
       (request_.copy != copy_policy::always && type_.tests &&
        !may_import(producer_, import_path::protocol)) ||
       !find_method()) {

@@ -41,6 +41,7 @@ struct known_type {
   /// Null, or the properties. The first has a refusal, and the second matters for the table alone:
   /// it states whether the library records gradients.
   property_test const* tests = nullptr;
+  bool has_masks = false;  ///< as numpy.ma.MaskedArray, whose __dlpack__ exports masked elements
 };
 
 DLBRIDGE_LOCAL inline constexpr property_test torch_tests[] = {
@@ -52,6 +53,9 @@ DLBRIDGE_LOCAL inline constexpr property_test paddle_tests[] = {
     {&names::is_sparse, true, false}, {&names::stop_gradient, false, true}};
 
 DLBRIDGE_LOCAL inline constexpr known_type known_types[] = {
+    {"numpy.ma", "MaskedArray", true, false, nullptr, nullptr, nullptr, nullptr, nullptr, true},
+    {"numpy.ma.core", "MaskedArray", true, false, nullptr, nullptr, nullptr, nullptr, nullptr,
+     true},  // in older versions
     {"numpy", "ndarray", true},
     {"jaxlib._jax", "ArrayImpl", true, true},
     {"jaxlib.xla_extension", "ArrayImpl", true, true},
@@ -113,6 +117,14 @@ bool pass_tests(property_tests const tests, PyObject* object, import_path path) 
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.
 bool is_recorded(property_tests const tests, PyObject* object) noexcept;
+
+/// Refuses a masked array of NumPy that has masked elements: DLPack carries no mask.
+/// @param type of the present type of the object; null for one without a row.
+/// @return true with an exception set: BufferError, or what the mask raises.
+/// @pre no exception is pending.
+/// @par Thread and GIL
+/// The caller holds the GIL. Python code may run.
+bool refuse_mask(known_type const* type, PyObject* object) noexcept;
 }  // namespace python::detail
 DLBRIDGE_END_NAMESPACE
 

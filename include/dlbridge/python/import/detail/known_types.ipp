@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -118,6 +119,24 @@ DLBRIDGE_API bool is_recorded(property_tests const tests, PyObject* object) noex
   set_error(refusal(errc::read_only, "a tensor to which the function may write",
                     tests.row->recorded, tests.row->unrecorded));
   return true;
+}
+
+DLBRIDGE_NOINLINE DLBRIDGE_API bool refuse_mask(known_type const* type, PyObject* object) noexcept {
+  if (type == nullptr || !type->has_masks) {
+    return false;
+  }
+  ref const mask = ref::steal(api<PyObject_GetAttrString>(object, "mask"));
+  ref const bytes = mask ? ref::steal(api<PyObject_CallMethod>(mask.get(), "tobytes", nullptr))
+                         : ref();  // a mask of records has no any()
+  bool const is_read = bytes && PyBytes_Check(bytes.get());
+  char const* const first = is_read ? api<PyBytes_AsString>(bytes.get()) : nullptr;
+  Py_ssize_t const size = is_read ? api<PyBytes_Size>(bytes.get()) : 0;
+  if (std::any_of(first, first + size, [](char c) { return c != 0; })) {
+    set_error(refusal(errc::layout_mismatch, "an array without masked elements",
+                      "one with masked elements, and DLPack carries no mask",
+                      "Pass x.filled(value), or x.data to ignore the mask"));
+  }
+  return PyErr_Occurred() != nullptr;
 }
 }  // namespace python::detail
 DLBRIDGE_END_NAMESPACE

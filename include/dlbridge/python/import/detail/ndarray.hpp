@@ -83,7 +83,7 @@ DLBRIDGE_LOCAL DLBRIDGE_ALIGNED inline bool can_read_ndarrays(PyTypeObject* type
 
 /// Whether read_ndarray describes an object as its `__dlpack__` does.
 /// @param type the entry of its type; not valid afterwards.
-/// @return false with an exception pending after one that is not suppressible, or of a key.
+/// @return false with an exception pending as exports_fields, or one that is not suppressible.
 /// @pre no exception is pending.
 /// @par Thread and GIL
 /// The caller holds the GIL. Python code may run.

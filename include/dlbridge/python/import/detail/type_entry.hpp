@@ -54,10 +54,10 @@ DLBRIDGE_COLD type_entry look_up_type(PyTypeObject* type) noexcept;
 /// Whether the `__dlpack__` of an object exports what its fields state: that of an ndarray, or of
 /// an object of a derived class without a `__dlpack__` of its own, such as a numpy.memmap.
 /// @param type the entry of its type.
-/// @return false with an exception pending after one of a key.
+/// @return false with an exception pending after one of a key, and for masked elements.
 /// @pre no exception is pending.
 /// @par Thread and GIL
-/// The caller holds the GIL. Python code may run.
+/// The caller holds the GIL. Python code may run, after which the entry is not valid.
 bool exports_fields(type_entry const& type, PyObject* object) noexcept;
 }  // namespace detail
 }  // namespace python

@@ -134,7 +134,8 @@ DLBRIDGE_NOINLINE DLBRIDGE_API type_entry look_up_type(PyTypeObject* type) noexc
 DLBRIDGE_API bool exports_fields(type_entry const& type, PyObject* object) noexcept {
   return type.is_ndarray() ||
          (type.array_type != nullptr &&
-          (type.takes_self || !api<may_have_own>(object, names::get().dlpack)));
+          (type.takes_self || !api<may_have_own>(object, names::get().dlpack)) &&
+          PyErr_Occurred() == nullptr && !refuse_mask(type.known(), object));
 }
 }  // namespace python::detail
 DLBRIDGE_END_NAMESPACE
