@@ -106,8 +106,11 @@ def refused(name: str, make: Callable[[], Any], how: Refused) -> Row:
 
 NULLS = "expected an Arrow array without nulls; got nulls: .*"
 FILLED = np.array([1, 0, 2])
-FILL_NULL = Refused(NULLS + "Pass x.fill_null(0)", lambda x: x.fill_null(0), FILLED)
-FILLNA = Refused(NULLS + "Pass x.fillna(0)", lambda x: x.fillna(0), FILLED)
+FILL = "Pass x.fill_null(value), with a value for nulls"
+FILL_NULL = Refused(NULLS + FILL, lambda x: x.fill_null(0), FILLED)
+FILLNA = Refused(
+    NULLS + "Pass x.fillna(value), with a value for nulls", lambda x: x.fillna(0), FILLED
+)
 
 
 def null_mask(advice: str, apply: Callable[[Any], Any], expected: Any) -> Refused:
@@ -148,12 +151,13 @@ def field(expected: Any) -> Refused:
 
 
 # The refusals of an Arrow array that has no function for nulls.
-FILLED_CHUNK = Refused(NULLS + "Pass pyarrow.chunked_array(x).fill_null(0)",
+FILL_CHUNK = "Pass pyarrow.chunked_array(x).fill_null(value), with a value for nulls"
+FILLED_CHUNK = Refused(NULLS + FILL_CHUNK,
                        lambda x: pa.chunked_array(x).fill_null(0), FILLED)  # fmt: skip
 
 
 def filled_mask(expected: Any) -> Refused:
-    return Refused(NULLS + "Pass pyarrow.chunked_array(x).fill_null(False)",
+    return Refused(NULLS + FILL_CHUNK,
                    lambda x: pa.chunked_array(x).fill_null(False), expected)  # fmt: skip
 
 
@@ -231,7 +235,9 @@ ROWS = [
     Row("pandas.DataFrame", lambda: pd.DataFrame({"a": VALUES}), VALUES[:, None],
         flat(VALUES[:, None])),
     Row("pandas nulls", lambda: pd.Series([1, None, 2], dtype="Int64"), NAN, FILLNA),
-    Row("pandas bools", lambda: pd.Series(MASK), MASK, BITS),
+    same("pandas NaN", lambda: pd.Series([1, None, 2]), NAN),
+    same("pandas bools", lambda: pd.Series(MASK), MASK),
+    Row("pandas bools of Arrow", lambda: pd.Series(MASK, dtype="boolean"), MASK, BITS),
     refused("pandas texts", lambda: pd.Series(TEXTS), CODES),
     refused("pandas categories", lambda: pd.Series(TEXTS, dtype="category"), CODES),
     refused("pandas dates", lambda: pd.Series([DAY]), DATES),
@@ -240,11 +246,11 @@ ROWS = [
     Row("polars column", lambda: pl.DataFrame({"a": VALUES}), VALUES[:, None], VALUES),
     Row("polars nulls", lambda: pl.Series([1, None, 2]), NAN, FILL_NULL),
     Row("pandas null mask", lambda: pd.Series([True, None], dtype="boolean"),
-        null_mask("Pass x.fillna(False)", lambda x: x.fillna(False), MASK),
-        null_mask("Pass x.fillna(False)", lambda x: x.fillna(False), BITS)),
+        null_mask("Pass x.fillna(value), with a value for nulls", lambda x: x.fillna(False), MASK),
+        null_mask("Pass x.fillna(value), with a value for nulls", lambda x: x.fillna(False), BITS)),
     Row("polars null mask", lambda: pl.Series([True, None]),
-        null_mask("Pass x.fill_null(False)", lambda x: x.fill_null(False), MASK),
-        null_mask("Pass x.fill_null(False)", lambda x: x.fill_null(False), BITS)),
+        null_mask(FILL, lambda x: x.fill_null(False), MASK),
+        null_mask(FILL, lambda x: x.fill_null(False), BITS)),
     Row("polars bools", lambda: pl.Series(MASK), MASK, BITS),
     Row("polars chunks", lambda: pl.Series([0.0, 1.0]).append(pl.Series([2.0])), VALUES,
         Refused(CHUNKS + "Pass x.rechunk()", lambda x: x.rechunk(), VALUES)),
@@ -258,11 +264,10 @@ ROWS = [
     same("pyarrow.Array", lambda: pa.array([9.0, *VALUES])[1:]),
     refused("pyarrow nulls", lambda: pa.array([1, None, 2]), FILL_NULL),
     refused("pyarrow null mask", lambda: pa.array([True, None]),
-            null_mask("Pass x.fill_null(False)", lambda x: x.fill_null(False), BITS)),
+            null_mask(FILL, lambda x: x.fill_null(False), BITS)),
     refused("pyarrow nulls alone", lambda: pa.nulls(2), FLOATS),
     Row("pyarrow null structs", lambda: structs(False, True), field(np.array([1, np.nan])),
-        field(Refused(NULLS + "Pass x.fill_null(0)", lambda x: x.fill_null(0),
-                      np.array([1, 0])))),
+        field(Refused(FILL_NULL.remedy, lambda x: x.fill_null(0), np.array([1, 0])))),
     refused("pyarrow bools", lambda: pa.array(MASK), BITS),
     refused("pyarrow texts", lambda: pa.array(TEXTS), CODES),
     refused("pyarrow dictionary", lambda: pa.array(TEXTS).dictionary_encode(), CODES),
@@ -281,10 +286,11 @@ ROWS = [
     by_table("duckdb empty", relation("select 0.0::double a where false"), np.array([])),
     by_table("duckdb columns", relation("select unnest([0.0::double, 1, 2]) a, 1 b"), COLUMN),
     by_table("duckdb nulls", relation("select unnest([1, null, 2])::bigint a"), Refused(
-        "Pass pyarrow.table(x)['name'].fill_null(0)", lambda x: pa.table(x)["a"].fill_null(0),
+        "Pass pyarrow.table(x)['name'].fill_null(value), with a value for nulls",
+        lambda x: pa.table(x)["a"].fill_null(0),
         FILLED)),
     by_table("duckdb null mask", relation("select unnest([true, null]) a"), Refused(
-        "Pass pyarrow.table(x)['name'].fill_null(False)",
+        "Pass pyarrow.table(x)['name'].fill_null(value), with a value for nulls",
         lambda x: pa.table(x)["a"].fill_null(False).to_numpy(), MASK)),
     by_table("duckdb chunks", relation("select range::double a from range(300000)"),
              Refused(CHUNKS + "Pass pyarrow.table(x)['name'].combine_chunks()",
@@ -387,6 +393,24 @@ def test_the_memory_of_arrow_is_not_copied(make: Any, memory: Any, extension: An
     x = make()
     for t in (extension.kept_arrow(x), dlbridge.as_tensor(x)):
         assert address(t) == address(memory(x)) and is_read_only(t)
+
+
+@pytest.mark.parametrize("values", [VALUES, NAN])
+def test_a_column_of_numpy_is_not_copied(values: Any, extension: Any) -> None:
+    """pandas exports NaN to Arrow as null."""
+    x = pd.Series(values)
+    for t in (extension.kept_arrow(x), extension.kept_other(x), dlbridge.as_tensor(x)):
+        assert address(t) == address(x.to_numpy()) and is_read_only(t)
+
+
+@pytest.mark.parametrize("text", ["1.5", 1.5])
+def test_texts_of_numbers(text: Any, extension: Any) -> None:
+    """The first remedy of CODES."""
+    for x in (pd.Series([text], dtype="category"), pl.Series([str(text)])):
+        for function in (extension.kept_arrow, dlbridge.as_tensor):
+            with pytest.raises((TypeError, BufferError), match=re.escape(CODES.remedy)):
+                function(x)
+            check(function, np.asarray(x).astype("f8"), np.array([1.5]))
 
 
 @pytest.mark.parametrize("make", [pd.Series, pl.Series, xr.DataArray])
@@ -687,7 +711,9 @@ def test_arrow_explains_only_what_it_exports(x: Any, got: str, taken: str, exten
 
 def test_pandas_without_pyarrow(extension: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     x = pd.Series(VALUES)
+    nullable = pd.Series(VALUES, dtype="Float64")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     for function in (extension.kept_arrow, dlbridge.as_tensor):
-        check(function, x, Refused("Pass numpy.asarray() of it", np.asarray, VALUES))
+        check(function, x, VALUES)
+        check(function, nullable, Refused("Pass numpy.asarray() of it", np.asarray, VALUES))
     check(extension.kept_other, x, VALUES)

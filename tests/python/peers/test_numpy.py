@@ -146,7 +146,8 @@ def other_array(kind: str) -> Array:
 def remedy_in(message: str) -> str:
     """The expression of a message, which ends with it."""
     found = re.search(
-        r"(?:Pass |, as |integers, )((?:x|numpy)[.\[].*?\)?)(?:, or .*| makes it)?$", message
+        r"(?:Pass |, as |integers, )((?:x|numpy)[.\[].*?\)?)(?:(?:, or| if) .*| makes it)?$",
+        message,
     )
     assert found is not None, message
     return found[1]

@@ -24,7 +24,8 @@ bool has_arrow(PyObject* object) noexcept;
 DLBRIDGE_COLD managed_tensor from_array_method(PyObject* object) noexcept;
 
 /// A read-only tensor of rank 1 on the memory of an Arrow array, of the one chunk of a stream, or
-/// of the one column of a table.
+/// of the one column of a table; of a column with a dtype of NumPy, such as a pandas.Series, on the
+/// memory of its array, as from_array_method.
 /// @return the tensor; empty on failure, with the object's own exception set, or that of
 ///   dtype_mismatch (other elements than integers and floats), layout_mismatch (nulls, several
 ///   chunks or columns, an object whose `ndim` is not 1), producer_failed (the stream), malformed.

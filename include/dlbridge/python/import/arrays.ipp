@@ -274,15 +274,11 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool describe_arrow(PyObject* object,
     return refuse_arrow(r);
   }
   if (nulls) {
-    char const* const advice = optional_attribute(object, "fill_null")
-                                   ? (is_mask ? "Pass x.fill_null(False)" : "Pass x.fill_null(0)")
-                               : optional_attribute(object, "fillna")
-                                   ? (is_mask ? "Pass x.fillna(False)" : "Pass x.fillna(0)")
-                               : is_column
-                                   ? (is_mask ? "Pass pyarrow.table(x)['name'].fill_null(False)"
-                                              : "Pass pyarrow.table(x)['name'].fill_null(0)")
-                                   : (is_mask ? "Pass pyarrow.chunked_array(x).fill_null(False)"
-                                              : "Pass pyarrow.chunked_array(x).fill_null(0)");
+    char const* const advice =
+        optional_attribute(object, "fill_null") ? "Pass x.fill_null(value), with a value for nulls"
+        : optional_attribute(object, "fillna")  ? "Pass x.fillna(value), with a value for nulls"
+        : is_column ? "Pass pyarrow.table(x)['name'].fill_null(value), with a value for nulls"
+                    : "Pass pyarrow.chunked_array(x).fill_null(value), with a value for nulls";
     return refuse_arrow(
         refusal(errc::layout_mismatch, "an Arrow array without nulls", "nulls", advice));
   }
@@ -310,6 +306,15 @@ inline bool has_one_dimension(PyObject* object) noexcept {
   return PyErr_Occurred() == nullptr && rank == 1 &&
          !type_attribute(Py_TYPE(object), names::get().array_interface);
 }
+
+// Whether an object is a column of a dtype of NumPy, such as a pandas.Series: it exports NaN to
+// Arrow as nulls, and its array has the values. An exception may be set if not.
+DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool is_column_of_numpy(PyObject* object) noexcept {
+  names const& n = names::get();
+  ref const dtype =
+      type_attribute(Py_TYPE(object), n.array_method) ? optional_attribute(object, n.dtype) : ref();
+  return dtype && is_numpy_number(dtype.get());
+}
 }  // namespace detail
 
 DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor from_arrow(PyObject* object) noexcept {
@@ -320,9 +325,15 @@ DLBRIDGE_NOINLINE DLBRIDGE_API managed_tensor from_arrow(PyObject* object) noexc
                                  "one with a shape of its own", detail::remedy_of_array_like));
     return tensor;
   }
+  if (detail::is_column_of_numpy(object)) {
+    return from_array_method(object);
+  }
   detail::arrow_owner<detail::arrow_schema> schema;
   detail::arrow_owner<detail::arrow_array> array;
   description d;
+  if (PyErr_Occurred() != nullptr) {
+    return tensor;
+  }
   if (!detail::read_arrow(object, schema, array)) {
     if (PyErr_ExceptionMatches(PyExc_ImportError) != 0) {  // pandas may lack pyarrow
       set_error(refusal(errc::producer_failed, "an Arrow array", "an ImportError",
