@@ -415,7 +415,7 @@ DATA = MALFORMED.format("data", "(address, read-only)")
 OFFSET = MALFORMED.format("offset", "an integer of 0 and above")
 BUFFER = MALFORMED.format("data", "(address, read-only), or an object with the buffer protocol")
 MEMORY = MALFORMED.format("data", "a contiguous buffer in which all elements lie")
-TYPESTR = "expected a typestr of one native number; got '{}'"
+TYPESTR = "expected a dtype of numbers in native byte order; got '{}'"
 STEPS = (
     "expected strides that are multiples of the item size of 4 bytes; got others: layout "
     "differs. Pass a compact copy, as numpy.array(x) makes it"

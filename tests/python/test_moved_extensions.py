@@ -188,7 +188,7 @@ def test_what_numpy_does_not_export() -> None:
     extension = module("moved_pybind11")
     for x in (NUMBERS.astype(">f8"), NUMBERS.astype(object)):
         assert extension.before.total(x) == 15
-        with pytest.raises(TypeError, match="argument 'x': BufferError: expected a typestr"):
+        with pytest.raises(TypeError, match="argument 'x': BufferError: expected a dtype"):
             extension.after.total(x)
         assert extension.after.total(x.astype("float64")) == 15
 

@@ -123,7 +123,8 @@ EXPLODE = Refused("Pass its items, x.explode()", lambda x: x.explode(), FLAT)
 FLATTEN = Refused("Pass its items, x.flatten()", lambda x: x.flatten(), FLAT)
 NAN = np.array([1, np.nan, 2])
 BITS = Refused("got one of format 'b': .*Pass numpy.asarray() of it", np.asarray, MASK)
-CODES = Refused("Pass numbers for its values, as numpy.unique(x, return_inverse=True)[1]",
+CODES = Refused("Pass numpy.asarray(x).astype('f8') if its values are numbers, or their codes, "
+                "numpy.unique(x, return_inverse=True)[1]",
                 lambda x: np.unique(x, return_inverse=True)[1], np.array([1, 0]))  # fmt: skip
 DATES = Refused("Pass its integers, numpy.asarray(x).astype('M8[ns]').astype('i8')",
                 lambda x: np.asarray(x).astype("M8[ns]").astype("i8"),
@@ -703,7 +704,7 @@ def test_arrow_explains_only_what_it_exports(x: Any, got: str, taken: str, exten
     with pytest.raises(TypeError) as raised:
         extension.kept_array(x)
     message = str(raised.value)
-    assert f"expected a typestr of one native number; got {got}" in message
+    assert f"expected a dtype of numbers in native byte order; got {got}" in message
     assert message.endswith(taken) and "Arrow" not in message
     remedy = eval(taken, {"numpy": np, "x": x})
     check(extension.kept_array, remedy, np.asarray(remedy))

@@ -665,8 +665,10 @@ EVALUATED = {
     "tests/python/peers/test_numpy.py": [
         "Pass a field, as x[x.dtype.names[0]].copy(), or numpy.frombuffer(x.tobytes(), 'u1')",
         "Pass its integers, x.astype('i8')",
-        "Pass its numbers, as x.astype('f8'), or for texts numpy.unique(x, return_inverse=True)[1]",
-        "Pass numbers for its texts, as numpy.unique(x, return_inverse=True)[1]",
+        "Pass x.astype('f8') if its items are numbers, or their codes, numpy.unique(x, "
+        "return_inverse=True)[1]",
+        "Pass x.astype('f8') if its texts are numbers, or their codes, numpy.unique(x, "
+        "return_inverse=True)[1]",
         "Pass x.astype('c16')",
         "Pass x.astype('f8')",
         "Pass x.astype(x.dtype.newbyteorder('='))",
@@ -695,7 +697,8 @@ ELSEWHERE = {
         "Pass its integers, numpy.asarray(x).astype('M8[ns]').astype('i8')",
         "Pass its items, x.explode()",
         "Pass its items, x.flatten()",
-        "Pass numbers for its values, as numpy.unique(x, return_inverse=True)[1]",
+        "Pass numpy.asarray(x).astype('f8') if its values are numbers, or their codes, "
+        "numpy.unique(x, return_inverse=True)[1]",
         "Pass numpy.asarray(x).astype('f8')",
         "Pass pyarrow.chunked_array(x).fill_null(value), with a value for nulls",
         "Pass pyarrow.chunked_array(x).to_numpy()",

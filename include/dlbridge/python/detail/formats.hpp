@@ -69,6 +69,9 @@ bool try_read_typestr(char const* typestr, std::int64_t& item_bytes, dtype& out)
 /// What to pass in place of x, an array of a typestr that try_read_typestr refuses.
 DLBRIDGE_COLD char const* remedy_for_typestr(char const* typestr) noexcept;
 
+/// What the elements of such a typestr are, such as " (text)"; "" for other numbers and structures.
+DLBRIDGE_COLD char const* words_for_typestr(char const* typestr) noexcept;
+
 /// The typestr of a row, such as "<f4" for float32.
 bounded_text<8> typestr_of(format_row const& row) noexcept;
 }  // namespace python

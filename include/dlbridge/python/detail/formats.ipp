@@ -139,12 +139,13 @@ DLBRIDGE_NOINLINE DLBRIDGE_API char const* remedy_for_typestr(char const* typest
     case 'm':
       return "Pass its integers, x.astype('i8')";
     case 'O':
-      return "Pass its numbers, as x.astype('f8'), or for texts numpy.unique(x, "
+      return "Pass x.astype('f8') if its items are numbers, or their codes, numpy.unique(x, "
              "return_inverse=True)[1]";
     case 'S':  // also as StringDType()
     case 'T':
     case 'U':
-      return "Pass numbers for its texts, as numpy.unique(x, return_inverse=True)[1]";
+      return "Pass x.astype('f8') if its texts are numbers, or their codes, numpy.unique(x, "
+             "return_inverse=True)[1]";
     case 'V':  // records, bytes and, with a byte order, dtypes of ml_dtypes
       return is_native ? "Pass a field, as x[x.dtype.names[0]].copy(), or "
                          "numpy.frombuffer(x.tobytes(), 'u1')"
@@ -154,6 +155,16 @@ DLBRIDGE_NOINLINE DLBRIDGE_API char const* remedy_for_typestr(char const* typest
              : *typestr == 'c' ? "Pass x.astype('c16')"
                                : "Pass x.astype('f8')";
   }
+}
+
+DLBRIDGE_NOINLINE DLBRIDGE_API char const* words_for_typestr(char const* typestr) noexcept {
+  detail::read_byte_order(typestr, 1);
+  char const kind = *typestr;
+  return kind == 'M'                                 ? " (dates)"
+         : kind == 'm'                               ? " (durations)"
+         : kind == 'O'                               ? " (objects)"
+         : kind == 'S' || kind == 'T' || kind == 'U' ? " (text)"
+                                                     : "";
 }
 
 DLBRIDGE_API bounded_text<8> typestr_of(format_row const& row) noexcept {

@@ -229,7 +229,8 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline char const* remedy_for_arrow(PyObject* ob
                             : "Pass pyarrow.chunked_array(x).to_numpy()";
   }
   if (schema.dictionary != nullptr || std::strchr("uUzZvw", format[0]) != nullptr) {
-    return "Pass numbers for its values, as numpy.unique(x, return_inverse=True)[1]";
+    return "Pass numpy.asarray(x).astype('f8') if its values are numbers, or their codes, "
+           "numpy.unique(x, return_inverse=True)[1]";
   }
   switch (format[0]) {
     case '+':

@@ -54,7 +54,8 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline void refuse_format(char const* what, char
                      is_of_numpy ? remedy_for_typestr(format)
                      : is_native ? "Convert it to a type that DLPack has, or pass its bytes"
                                  : "Convert it to the byte order of this machine");
-  r.got.append(format).append(is_native ? "'" : "', in another byte order");
+  r.got.append(format).append("'").append(is_of_numpy ? words_for_typestr(format) : "");
+  r.got.append(is_native ? "" : ", in another byte order");
   if (PyErr_Occurred() == nullptr) {
     set_error(r);
   }
@@ -255,7 +256,7 @@ DLBRIDGE_COLD DLBRIDGE_NOINLINE inline bool describe_interface(PyObject* object,
   if (!try_read_typestr(typestr, item_bytes, d.type) &&
       !read_added_dtype(object, typestr, item_bytes, d.type)) {
     if (PyErr_Occurred() == nullptr) {
-      refuse_format("a typestr of one native number", typestr, object);
+      refuse_format("a dtype of numbers in native byte order", typestr, object);
     }
     return false;
   }
@@ -348,7 +349,7 @@ DLBRIDGE_API bool may_read_buffer(PyObject* object) noexcept {
   }
   bool const is_date = text != nullptr && text[0] != '\0' && (text[1] == 'M' || text[1] == 'm');
   if (is_date) {
-    refuse_format("a typestr of one native number", text, object);
+    refuse_format("a dtype of numbers in native byte order", text, object);
   }
   return !is_date;
 }
