@@ -280,7 +280,7 @@ NOT_A_PRODUCER = (
     "not a DLPack producer: expected an object with __dlpack__ and __dlpack_device__; got one of "
     "type {type}"
 )
-BUFFER = ". Call as_tensor(), which also takes buffers and array interfaces"
+BUFFER = ". Call as_tensor(), which also takes buffers, array interfaces and Arrow arrays"
 NO_PROTOCOL = (
     "not a DLPack producer: expected an object with __dlpack__ and __dlpack_device__, a buffer, "
     "an array interface, or an Arrow array; got one of type {type}"
@@ -640,6 +640,12 @@ UNREADABLE_BY_THE_CPU: list[tuple[Fields, type[Exception], str]] = [
     ),
 ]
 
+READ_ONLY_AS_LEGACY = (
+    "Give the consumer dlbridge.to_dlpack(x, copy=True) where it takes capsules, or else "
+    "dlbridge.as_tensor(x, copy=True); or dlbridge.as_tensor(x, readonly=False) if it does not "
+    "write. Callers of __dlpack__ and to_dlpack can pass max_version=(1, 0)"
+)
+
 EXPORTS: list[Row] = [
     (
         "read-only as legacy",
@@ -647,9 +653,7 @@ EXPORTS: list[Row] = [
         export_with(),
         BufferError,
         "__dlpack__(): expected writable memory, as a legacy tensor has no read-only flag; got "
-        "read-only memory: writability differs. Give the consumer dlbridge.from_dlpack(x, "
-        "copy=True), or dlbridge.from_dlpack(x, readonly=False) if it does not write. Callers of "
-        "__dlpack__ and to_dlpack can pass max_version=(1, 0)",
+        "read-only memory: writability differs. " + READ_ONLY_AS_LEGACY,
         [0],
     ),
     (
@@ -658,9 +662,7 @@ EXPORTS: list[Row] = [
         lambda x: dlbridge.to_dlpack(x.tensor),
         BufferError,
         "to_dlpack(): expected writable memory, as a legacy tensor has no read-only flag; got "
-        "read-only memory: writability differs. Give the consumer dlbridge.from_dlpack(x, "
-        "copy=True), or dlbridge.from_dlpack(x, readonly=False) if it does not write. Callers of "
-        "__dlpack__ and to_dlpack can pass max_version=(1, 0)",
+        "read-only memory: writability differs. " + READ_ONLY_AS_LEGACY,
         [0],
     ),
     (

@@ -188,7 +188,7 @@ def a_class_as_an_argument(refused: Refused) -> None:
     assert by_def.sum(np.ndarray(3, np.float32, FLOATS)) == 3
 
 
-@remedy("Call as_tensor(), which also takes buffers and array interfaces")
+@remedy("Call as_tensor(), which also takes buffers, array interfaces and Arrow arrays")
 def buffers_as_producers(refused: Refused) -> None:
     for x in (b"ab", bytearray(b"ab"), Interface(np.frombuffer(b"ab", np.uint8))):
         refused(lambda a=x: dlbridge.from_dlpack(a))
@@ -301,17 +301,21 @@ def masked_arrays(refused: Refused) -> None:
 
 
 @remedy(
-    "Give the consumer dlbridge.from_dlpack(x, copy=True), or dlbridge.from_dlpack(x, "
-    "readonly=False) if it does not write. Callers of __dlpack__ and to_dlpack can pass "
-    "max_version=(1, 0)"
+    "Give the consumer dlbridge.to_dlpack(x, copy=True) where it takes capsules, or else "
+    "dlbridge.as_tensor(x, copy=True); or dlbridge.as_tensor(x, readonly=False) if it does not "
+    "write. Callers of __dlpack__ and to_dlpack can pass max_version=(1, 0)"
 )
 def read_only_in_a_legacy_capsule(refused: Refused) -> None:
     x = dlbridge.from_dlpack(FLOATS, readonly=True)
     refused(lambda: x.__dlpack__())
-    refused(lambda: dlbridge.to_dlpack(x))
-    copied = foreign.consume(dlbridge.from_dlpack(x, copy=True).__dlpack__())
-    shared = foreign.consume(dlbridge.from_dlpack(x, readonly=False).__dlpack__())
-    assert (copied.data != x.data_ptr, shared.data) == (True, x.data_ptr)
+    for each in (x, b"bytes", memoryview(b"bytes")):
+        refused(lambda a=each: dlbridge.to_dlpack(a))
+        address = dlbridge.as_tensor(each).data_ptr
+        for copied in (dlbridge.to_dlpack(each, copy=True),
+                       dlbridge.as_tensor(each, copy=True).__dlpack__()):  # fmt: skip
+            assert foreign.consume(copied).data != address
+        shared = foreign.consume(dlbridge.as_tensor(each, readonly=False).__dlpack__())
+        assert shared.data == address
     for capsule in (x.__dlpack__(max_version=(1, 0)), dlbridge.to_dlpack(x, max_version=(1, 0))):
         assert foreign.consume(capsule).flags == 1
 

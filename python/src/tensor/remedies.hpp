@@ -4,6 +4,7 @@
 
 #include <dlbridge/python/detail/keywords.hpp>
 #include <dlbridge/python/detail/lookups.hpp>
+#include <dlbridge/python/import/arrays.hpp>
 #include <dlbridge/python/import/detail/no_producer.hpp>
 #include <dlbridge/python/pending_exception.hpp>
 #include <dlbridge/python/ref.hpp>
@@ -11,7 +12,8 @@
 #include "core.hpp"
 
 namespace core DLBRIDGE_LOCAL {
-// Whether as_tensor() reads an object that is no producer. A lookup that raises counts as none.
+// Whether as_tensor() reads an object that is no producer. A lookup that raises counts as none; an
+// Arrow array is tried.
 // False with an exception set that is not suppressible.
 inline bool has_described_memory(PyObject* object) noexcept {
   if (PyType_Check(object)) {
@@ -24,6 +26,14 @@ inline bool has_described_memory(PyObject* object) noexcept {
       is_described = static_cast<bool>(optional_attribute(object, name));
       suppress_exception();
     }
+  }
+  if (is_described || PyErr_Occurred() != nullptr || !has_arrow(object) ||
+      !has_array_method(object)) {  // a stream without __array__ may be read once only
+    return is_described;
+  }
+  is_described = static_cast<bool>(from_arrow(object));
+  if (!is_described) {
+    suppress_exception();
   }
   return is_described;
 }
@@ -48,7 +58,7 @@ DLBRIDGE_COLD inline bool becomes_array(PyObject* object) noexcept {
 // The remedy_function of from_dlpack and as_tensor.
 DLBRIDGE_COLD inline char const* remedy_for_import(PyObject* object) noexcept {
   if (has_described_memory(object)) {
-    return "Call as_tensor(), which also takes buffers and array interfaces";
+    return "Call as_tensor(), which also takes buffers, array interfaces and Arrow arrays";
   }
   if (PyErr_Occurred() != nullptr) {
     return nullptr;

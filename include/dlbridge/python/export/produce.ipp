@@ -238,9 +238,9 @@ namespace detail {
 DLBRIDGE_NOINLINE DLBRIDGE_API void raise_to_consumer(report why) {
   if (why.has(errc::read_only)) {
     why.advice =
-        "Give the consumer dlbridge.from_dlpack(x, copy=True), or dlbridge.from_dlpack(x, "
-        "readonly=False) if it does not write. Callers of __dlpack__ and to_dlpack can pass "
-        "max_version=(1, 0)";
+        "Give the consumer dlbridge.to_dlpack(x, copy=True) where it takes capsules, or else "
+        "dlbridge.as_tensor(x, copy=True); or dlbridge.as_tensor(x, readonly=False) if it does not "
+        "write. Callers of __dlpack__ and to_dlpack can pass max_version=(1, 0)";
   } else if (why.has(errc::version_mismatch)) {
     why.advice = "Pass max_version=(1, 1)";
   }
