@@ -157,7 +157,8 @@ def test_every_wrong_argument_is_named(fast: Any) -> None:
         "  argument 'a': expected a float; got str\n"
         "  argument 'x': expected float32[*] on cpu; got int8[3] on cpu: dtype differs\n"
         "  argument 'y': expected float32[*] on cpu, writable; got float32[3] on cpu, read-only: "
-        "writability differs. Pass a writable copy"
+        "writability differs. Pass an array that you keep, as y = numpy.array(x), to which the "
+        "function writes"
     )
     assert freed_once(x, y)
 

@@ -72,7 +72,7 @@ def test_read_only_arrays(binding: str) -> None:
     x = vector(1, 2)
     x.flags.writeable = False
     assert function(binding, "span_to_read")(x) == x.ctypes.data
-    with pytest.raises(TypeError, match=r"read-only: writability differs. Pass a writable copy"):
+    with pytest.raises(TypeError, match=r"read-only: writability differs. Pass an array that you"):
         function(binding, "span_to_write")(x)
     result = function(binding, "same")(x)
     assert not result.flags.writeable

@@ -18,6 +18,8 @@ from producers import Producer, Raises, ReportsDevice, Returns
 
 COPY = {"flags": 2}  # by its producer
 
+KEEP = "Pass an array that you keep, as y = numpy.array(x), to which the function writes"
+
 # Function, fields of a foreign tensor, and the message after "function(): argument 'x': ".
 REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     ("int64", {}, "expected int64[...] on cpu; got float32[2, 3] on cpu: dtype differs"),
@@ -37,7 +39,7 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
      "expected uint8[*, *, 3] on cpu; got uint8[4, 5, 4] on cpu: extents differ"),
     ("writable", {"flags": 1},
      "expected float32[...] on cpu, writable; got float32[2, 3] on cpu, read-only: writability "
-     "differs. Pass a writable copy"),
+     "differs. " + KEEP),
     ("writable", COPY,
      "expected float32[...] on cpu, writable; got float32[2, 3] on cpu, a read-only copy by its "
      "producer: writability differs. Pass an array that is exported without a "
@@ -63,7 +65,7 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     ("all", {"shape": (3, 2), "strides": (1, 3), "flags": 1, "byte_offset": 4, "dtype": (0, 32, 1)},
      "expected float32[*, 3] on cpu, row-major, writable, aligned to 256 bytes; got int32[3, 2] on "
      "cpu with strides [1, 3], read-only, aligned to 4 bytes: dtype, extents, layout, writability, "
-     "alignment differ. Pass a writable copy"),
+     "alignment differ. " + KEEP),
 ]  # fmt: skip
 
 # Fields of an unreadable tensor, and the exception, which is the cause of the TypeError.
@@ -244,7 +246,7 @@ def test_a_read_only_tensor_of_dlbridge(binding: str, kind: str) -> None:
     t = dlbridge.from_dlpack(Producer(shape=(3,)), readonly=True)
     assert str(refused(function(binding, kind), t)) == (
         f"{kind}(): argument 'x': expected float32[*] on cpu, writable; got float32[3] on cpu, "
-        "read-only: writability differs. Pass a writable copy"
+        "read-only: writability differs. " + KEEP
     )
 
 

@@ -152,6 +152,8 @@ def test_a_list_to_write_is_refused_with_what_to_keep(extension: Any) -> None:
         extension.fill(np.ones(2, np.dtype("f4").newbyteorder()), 3.0)
     with pytest.raises(TypeError, match=r"Pass numpy\.frombuffer\(\) of it, with its dtype"):
         extension.fill(b"abc", 3.0)
+    with pytest.raises(TypeError, match=r"dtype, writability differ\. Pass a writable copy$"):
+        extension.double_all(b"abc")  # numpy.array(x) is a text
 
 
 def test_another_byte_order(extension: Any) -> None:

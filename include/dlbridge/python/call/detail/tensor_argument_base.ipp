@@ -24,12 +24,15 @@ DLBRIDGE_NOINLINE DLBRIDGE_API report explain_span_to_write(tensor_view const& v
   return dlbridge::detail::explain_mismatch(tensor_view(tensor, flags), need);
 }
 
+constexpr char const* advice_to_write =
+    "Pass an array that you keep, as y = numpy.array(x), to which the function writes";
+
 // What to pass to a function that writes to it: what it wrote to a copy would be lost.
 DLBRIDGE_COLD DLBRIDGE_NOINLINE inline char const* remedy_to_write(PyObject* object) noexcept {
   char const* const usual = remedy_for_object(object);
   return usual == nullptr || PyBytes_Check(object) || optional_attribute(object, "to_dlpack")
              ? usual
-             : "Pass an array that you keep, as y = numpy.array(x), to which the function writes";
+             : advice_to_write;
 }
 }  // namespace detail
 
@@ -40,7 +43,13 @@ DLBRIDGE_API void tensor_argument_base::refuse(PyObject* object, ref exception) 
 
 DLBRIDGE_NOINLINE DLBRIDGE_API report tensor_argument_base::reason(requirement const& need,
                                                                    explanation explain) noexcept {
-  return explain(imported().view(), need);
+  tensor_view const& view = imported().view();
+  report r = explain(view, need);
+  if (r.has(errc::read_only) && !view.is_copied() && is_host_accessible(view.device()) &&
+      !PyBytes_Check(object_)) {  // of which NumPy makes a text
+    r.advice = detail::advice_to_write;
+  }
+  return r;
 }
 
 DLBRIDGE_NOINLINE DLBRIDGE_API bool tensor_argument_base::import_in(import_mode mode,
