@@ -162,20 +162,20 @@ inline bool forget_unordered(PyObject* named, stream_ref& ready) noexcept {
 }
 
 // Imports what a buffer or an array interface describes. If it describes nothing, an exception that
-// is pending before stays the one to report.
+// is pending before stays the one to report, as it does where the device is out of reach.
 DLBRIDGE_COLD inline managed_tensor import_described(PyObject* object,
                                                      import_arguments& arguments) noexcept {
   import_request const& request = arguments.request;
   ref first = take_exception();
   managed_tensor tensor = import_described_memory(object, request.stream, arguments.ready);
-  if (!tensor && first && suppress_exception()) {
+  bool const is_described = static_cast<bool>(tensor);
+  if (is_described) {
+    tensor = fulfil_request(std::move(tensor), request, request.copy == copy_policy::always,
+                            arguments.ready);
+  }
+  if (!tensor && first && (!is_described || request.has_target) && suppress_exception()) {
     set_exception(std::move(first));
   }
-  if (!tensor) {
-    return tensor;
-  }
-  tensor = fulfil_request(std::move(tensor), request, request.copy == copy_policy::always,
-                          arguments.ready);
   if (tensor && !forget_unordered(request.stream, arguments.ready)) {
     error_keeper const pending;
     tensor = managed_tensor();

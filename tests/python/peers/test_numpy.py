@@ -332,6 +332,19 @@ def test_import_on_the_same_device() -> None:
     assert same_memory(dlbridge.from_dlpack(array, device="cpu", stream=7), array)
 
 
+@pytest.mark.parametrize("device", ["mps", "xpu:1", "vulkan", dlbridge.device("metal")])
+@pytest.mark.parametrize("copy", [None, True, False])
+def test_a_device_that_dlbridge_does_not_reach(device: Any, copy: bool | None) -> None:
+    error = dlbridge.CopyForbiddenError if copy is False else BufferError
+    for take in (dlbridge.from_dlpack, dlbridge.as_tensor):
+        with pytest.raises(error) as raised:
+            take(whole(), device=device, copy=copy)
+        if NEW:
+            assert "unsupported device" in str(raised.value.__cause__)
+        if NEW or copy is not False:  # an older NumPy does not know the keyword
+            assert f"{dlbridge.device(device)}" in str(raised.value)
+
+
 def test_scalars_are_imported_as_buffers() -> None:
     t = dlbridge.as_tensor(np.float32(2.5))
     assert (t.shape, t.dtype, t.readonly) == ((), "float32", True)

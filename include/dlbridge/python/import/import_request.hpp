@@ -32,8 +32,8 @@ namespace detail {
 // no runtime that could allocate memory of the same kind.
 bool stays_on_host(device where, device target) noexcept;
 
-// Why a move that the producer refuses is not made: copy=False forbids it, or the driver is
-// missing. No reason is known for other moves.
+// Why dlbridge does not make a move that the producer refuses: copy=False forbids it, the driver is
+// missing, or dlbridge moves nothing to that device.
 // is_own: the producer is a Tensor, which reaches the devices that check_move allows; another one
 // may reach more
 DLBRIDGE_COLD report refused_move(device where, import_request const& request,

@@ -20,7 +20,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API report refused_move(device where, import_request 
   if (forbids_move(request.copy, where, request.target, why)) {
     return stays_on_host(where, request.target) ? report{} : forbidden_move(where, request.target);
   }
-  return lacks_driver(why) ? why : report{};
+  return is_own && !lacks_driver(why) ? report{} : why;  // a Tensor has stated why itself
 }
 }  // namespace python::detail
 DLBRIDGE_END_NAMESPACE
