@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -49,7 +50,12 @@ DLBRIDGE_NOINLINE DLBRIDGE_API void add_fast(PyObject* module, char const* name,
                                              fast_function call,
                                              signature_annotations const& annotations) {
   if (parameters.size() > annotations.count) {
-    raise(refusal(errc::bad_argument, "at most one name for each parameter", name));
+    report r = refusal(errc::bad_argument, "at most one name for each parameter of ", "");
+    r.expected.append(name)
+        .append("(), which has ")
+        .append(static_cast<std::int64_t>(annotations.count));
+    r.got.append(static_cast<std::int64_t>(parameters.size())).append(" names");
+    raise(r);
   }
   ref const module_name = ref::steal(api<PyModule_GetNameObject>(module));
   if (!module_name || !names::prepare() || !add_typing_names(module)) {
