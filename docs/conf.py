@@ -72,12 +72,21 @@ sys.modules[stub.__name__] = stub
 del sys.modules["dlbridge"]
 
 
-def keep_summary(
+SUMMARIES: dict[str, list[str]] = {}
+
+
+def store_summary(
     app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
 ) -> None:
-    """Napoleon would read a colon in the first line of a property as the end of a type."""
-    if what in ("attribute", "data", "property"):
-        lines.insert(0, "")
+    SUMMARIES[name] = [*lines]
+
+
+def restore_summary(
+    app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """Napoleon reads a colon in the first line of an attribute or property as the end of a type."""
+    if any(line.startswith(":type:") for line in lines):
+        lines[:] = SUMMARIES[name]
 
 
 # Tables of results, which have every word that a reader may search for.
@@ -102,5 +111,6 @@ def describe(app: Sphinx, page: str, template: str, context: dict[str, str], tre
 
 def setup(app: Sphinx) -> None:
     app.connect("html-page-context", describe)
-    app.connect("autodoc-process-docstring", keep_summary, priority=400)
+    app.connect("autodoc-process-docstring", store_summary, priority=400)
+    app.connect("autodoc-process-docstring", restore_summary, priority=600)
     app.connect("doctree-read", leave_out_of_search)

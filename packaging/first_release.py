@@ -74,10 +74,11 @@ TEXTS: dict[str, dict[str, str]] = {
     "docs/tutorials/first_exchange.md": {
         "You need git, Python 3.9 or newer, and a C++17 compiler, such as g++ 11 or newer.":
             "You need Python 3.9 or newer.",
-        "There is no release yet, so pip builds dlbridge from a checkout:\n\n```sh\n"
+        "There is no release yet, so pip builds dlbridge from a checkout. Where you have a wheel,"
+        " [install it](../howto/builds.md#the-files-of-a-release) in place of `.`:\n\n```sh\n"
         f"git clone {PLACEHOLDER} dlbridge\ncd dlbridge\npython3 -m": "```sh\npython3 -m",
         "pip install . numpy\n": "pip install dlbridge numpy\n",
-        " The second `pip install` fetches the build tools and compiles one module, which takes about five minutes."
+        " The second `pip install` fetches the build tools and compiles one module, which takes one to five minutes."
         " If it stops, see": " If the installation stops, see",
         " Then leave the folder, so that Python imports the installed package and nothing of the checkout, and start"
         " Python:\n\n```sh\ncd ..\npython\n": " Start Python:\n\n```sh\npython\n",

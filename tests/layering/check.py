@@ -131,7 +131,7 @@ VISIBLE_NAMESPACE = "DLBRIDGE_BEGIN_NAMESPACE"
 BODIES = "#if DLBRIDGE_HEADER_ONLY\n#include <dlbridge/{}>\n#endif\n"
 
 MAX_LINES = {".hpp": 300, ".inl": 400, ".ipp": 400}
-MAX_INTERFACE_LINES = 14_165  # of all headers in include/ together, with their documentation
+MAX_INTERFACE_LINES = 14_167  # of all headers in include/ together, with their documentation
 
 # The code lines that a folder and those in it may have: without comments, blank lines and lines of
 # the preprocessor. A change that needs more says what falls away for it, and raises the number.

@@ -16,8 +16,9 @@ from pathlib import Path
 
 
 def contents(wheel: Path) -> dict[str, int]:
-    """The files of a wheel with their checksums."""
-    return {each.filename: each.CRC for each in zipfile.ZipFile(wheel).infolist()}
+    """The files of a wheel with their checksums; one that auditwheel has repaired lists folders."""
+    files = zipfile.ZipFile(wheel).infolist()
+    return {each.filename: each.CRC for each in files if not each.is_dir()}
 
 
 def metadata(wheel: Path) -> str:
