@@ -686,8 +686,9 @@ EVALUATED = {
 # refuses, and then executes the remedy.
 ELSEWHERE = {
     "tests/unit/test_build.cpp": [
+        "Pass no_owner{} for memory that outlives the tensor",
         "Name the owner, build_on(std::move(owner), describe(view)); or state borrows in its "
-        "array_traits, if the caller keeps the memory valid"
+        "array_traits, if the caller keeps the memory valid",
     ],
     "tests/python/peers/test_numpy.py": ["Pass the capsule that its to_dlpack() returns"],
     "tests/python/peers/test_paddle.py": [

@@ -74,7 +74,8 @@ ROWS = [
         "null_data",
         "a non-empty tensor has no memory, such as PyTorch's fake and lazy tensors (for its "
         "meta tensors PyTorch raises ValueError). In C++ also: a function that takes a "
-        "tensor_view receives an empty owner, such as a managed_tensor that was moved from",
+        "tensor_view receives an empty owner, such as a managed_tensor that was moved from; "
+        "build_on receives memory and an empty owner of it",
         "BufferError",
         "give the tensor storage first; in C++ pass an owner that has a tensor or an array",
         (t.EMPTY,),
@@ -111,8 +112,8 @@ ROWS = [
     Reason(
         "layout_mismatch",
         "the strides differ from the required layout; a copy would write to elements that share "
-        "memory; byte strides are not multiples of the element size; an array interface has a "
-        "mask; an Arrow array has nulls or several chunks",
+        "memory; byte strides are not multiples of the element size; an array has masked "
+        "elements; an Arrow array has nulls or several chunks",
         "BufferError",
         "copy the tensor: from_dlpack(x).copy() is row-major. A copy that the producer makes for"
         " copy=True may keep its order",
@@ -151,7 +152,8 @@ ROWS = [
         "bad_argument",
         "a value is none of those that the parameter accepts, such as a negative extent of a new"
         " tensor; array_traits<T>::describe returns shape and strides of different ranks, or "
-        "another rank in its second call; the memory of a host_allocator is not aligned",
+        "another rank in its second call; the memory of a host_allocator is not aligned; a field "
+        "of a requirement would not be checked, such as extents without rank",
         "ValueError",
         "correct the argument",
     ),
