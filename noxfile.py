@@ -690,7 +690,7 @@ def wheel(session: nox.Session) -> None:
 @nox.session(tags=["tests"])
 def release(session: nox.Session) -> None:
     """What a tag publishes, made here: sdist, wheels and the single header, checked and tried."""
-    session.install(*group("release"))
+    session.install(*group("release"), "pip")  # uv's environments lack it
     builds.prepare(session, "release")
     folder = Path(session.create_tmp()).resolve() / "artefacts"
     shutil.rmtree(folder, ignore_errors=True)
@@ -714,7 +714,7 @@ FROM_ARTEFACTS = ("unit", "quick", "extension", "wheel", "examples", "one_binary
 def artefacts(session: nox.Session) -> None:
     """All artefacts of a release, made twice and compared; then tests, examples and other projects
     run from them alone. `artefacts -- FOLDER` keeps them there."""
-    session.install(*group("release"), *group("site"))
+    session.install(*group("release"), *group("site"), "pip")
     builds.prepare(session, "release")
     machine.add_packages("doxygen", needed=True)
     folder = session.posargs[0] if session.posargs else f"{session.create_tmp()}/artefacts"
