@@ -28,11 +28,13 @@ DLBRIDGE_NOINLINE DLBRIDGE_API bool has_alignment_slow(tensor_view const& view,
 DLBRIDGE_NOINLINE DLBRIDGE_API report explain_mismatch(tensor_view const& view,
                                                        requirement const& need) noexcept {
   if (char const* const missing = missing_in(need)) {
-    return refusal(errc::bad_argument, missing, "another one");
+    return refusal(errc::bad_argument, missing, "one without it");
   }
   report r;
   auto rule = [&r](bool passes, errc code) {
-    passes ? void() : r.add(code);
+    if (!passes) {
+      r.add(code);
+    }
     return !passes;
   };
   append_requirement(r.expected, need, need.extents != nullptr);
@@ -60,8 +62,7 @@ DLBRIDGE_NOINLINE DLBRIDGE_API report explain_mismatch(tensor_view const& view,
     if (need.alignment <= max_unstated_alignment) {
       append_alignment(r.expected, alignment);
     }
-    std::uint64_t const position = position_of(view);
-    append_alignment(r.got, position & (0 - position));
+    append_alignment(r.got, position_of(view) & (0 - position_of(view)));
     r.advice = is_copy_enough && r.advice == nullptr ? "Pass an aligned copy" : r.advice;
   }
   return r;

@@ -36,8 +36,8 @@ managed_tensor convert_tensor(tensor_view const& source, requirement const& need
 /// @param order layout::row_major or layout::column_major.
 /// @param kind The struct kind.
 /// @param memory The allocator, whose functions must outlive the tensor.
-/// @return A compact, writable tensor, aligned to 64 bytes, with flag_is_copied, also of equal
-/// dtypes.
+/// @return A compact, writable tensor, aligned to 64 bytes, with flag_is_copied; also if the dtypes
+///   are equal.
 /// @throws error dtype_mismatch (no such conversion exists), value_mismatch (by value, an element
 ///   would change; the message has it and its index), or as copy_of.
 /// @par Stream order
