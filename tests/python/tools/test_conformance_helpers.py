@@ -165,9 +165,14 @@ def test_numbers_tell_dtypes_apart() -> None:
 # Measuring memory and references -----------------------------------------------------------------
 
 
+def _much() -> list[bytes]:
+    """Returns far more than what other threads take and free during the calls of a round."""
+    return [bytes(100) for _ in range(100)]
+
+
 def test_a_leak_and_what_only_looks_like_one() -> None:
     kept: list[object] = []
-    assert memory.growth(lambda: kept.append(bytes(100)), 100) is not None
+    assert memory.growth(lambda: kept.append(_much()), 100) is not None
     assert memory.growth(lambda: bytes(100), 100) is None
     waiting: deque[bytes] = deque(maxlen=64)
     assert memory.growth(lambda: waiting.append(bytes(100)), 50) is None
@@ -181,8 +186,7 @@ def test_slow_calls_are_measured_for_a_limited_time(monkeypatch: pytest.MonkeyPa
 
     def leak() -> None:
         time.sleep(0.001)
-        # Far more than what else may be freed during the ten calls of a round.
-        kept.append([bytes(100) for _ in range(100)])
+        kept.append(_much())
 
     assert memory.growth(leak, 10) is not None
     assert len(kept) < 100
