@@ -66,12 +66,13 @@ def hiding() -> list[str]:
     return []
 
 
-def environment() -> dict[str, str]:
-    """The variables of this process without those that name the checkout."""
+def forget_checkout() -> None:
+    """Removes the variables of this process that name the checkout, as TMPDIR in a session."""
     here = str(CHECKOUT)
-    kept = {name: value for name, value in os.environ.items() if here not in value}
     folders = os.environ["PATH"].split(os.pathsep)
-    return {**kept, "PATH": os.pathsep.join(each for each in folders if here not in each)}
+    os.environ["PATH"] = os.pathsep.join(each for each in folders if here not in each)
+    for name in [name for name, value in os.environ.items() if here in value]:
+        del os.environ[name]
 
 
 def main() -> int:
@@ -80,12 +81,13 @@ def main() -> int:
     folder = Path(sys.argv[1]).resolve()
     if wrong := wrong_sums(folder):
         sys.exit(f"expected the files and sums of SHA256SUMS; these differ: {', '.join(wrong)}")
+    forget_checkout()
     with tempfile.TemporaryDirectory() as target:
         wheels = sort_wheels(folder, Path(target, "wheels"))
         sources = unpack(folder, Path(target))
         return subprocess.call(
             [*hiding(), PYTHON, "noxfile.py", "tests", "--jobs=2", *sys.argv[2:]],
-            cwd=sources, env={**environment(), "DLBRIDGE_ARTEFACTS": str(wheels)},
+            cwd=sources, env={**os.environ, "DLBRIDGE_ARTEFACTS": str(wheels)},
         )  # fmt: skip
 
 
