@@ -77,7 +77,7 @@ CONTOUR = {
     "integers": (lambda m: filled(m, z=Z.astype(int)), FOUND),
     "Fortran's order": (lambda m: filled(m, np.asfortranarray(X)), FOUND),
     "data frames": (lambda m: filled(m, *map(pd.DataFrame, (X, Y, Z))), FOUND),
-    "masked arrays": (lambda m: filled(m, z=np.ma.masked_greater(Z, 1)), FOUND),
+    "masked arrays": (lambda m: filled(m, z=np.ma.masked_greater(Z, 1)), None),
     "tensors of PyTorch": (lambda m: filled(m, *map(torch.from_numpy, (X, Y, Z))), FOUND),
     "another byte order": (lambda m: filled(m, z=Z.astype(">f8")), None),
     "a vector x": (lambda m: generator(m, X[0]), None),
