@@ -199,6 +199,20 @@ freed_later = _factory(FreedLater)
 # Requests ----------------------------------------------------------------------------------------
 
 
+class NothingToCopy(Array):
+    """With copy=True an array of size 0 is exported like any other: there is no element to copy."""
+
+    def __dlpack__(self, *, copy: Any = None, **keywords: Any) -> Any:
+        return super().__dlpack__(copy=copy if self.size else None, **keywords)
+
+
+def nothing_to_copy(shape: Shape = (2, 3), dtype: str = "float32", readonly: bool = False) -> Array:
+    array = plain(shape, dtype, readonly)
+    return NothingToCopy(
+        array.memory, array.data, array.shape, array.strides, array.kind, array.readonly
+    )
+
+
 class Permanent(Array):
     """In static memory: its two structs have no deleter, and are in every capsule."""
 

@@ -36,6 +36,7 @@ def examined(name: str, *rules: str, consumer: str | None = None) -> dict[str, t
         ("compressed", ("P-22", "P-39", "P-49", "S-08")),
         ("copied", ("P-23", "P-24", "P-38", "P-39", "P-40", "P-44", "P-54")),
         ("device_in_a_list", ("P-45",)),
+        ("nothing_to_copy", ("P-24", "P-39", "P-54")),
         pytest.param("freed_on_a_thread", ("X-01", "X-04", "X-08"), marks=pytest.mark.slow),
         pytest.param("freed_later", ("X-01", "X-04", "X-08"), marks=pytest.mark.slow),
     ],

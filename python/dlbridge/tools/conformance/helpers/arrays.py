@@ -402,7 +402,8 @@ def _written(target: Target) -> Array | None:
         contents = best(array.x).contents
         if overlap(contents, best(make(target)).contents):
             return None
-        value = _other_value(array.x[index])
+        with journal.entry(journal.Call("view", f"x[{index}]")):
+            value = _other_value(array.x[index])
         with journal.entry(journal.Call("view", f"x[{index}] = {value}")):
             array.x[index] = value
             assert array.x[index] == value

@@ -12,7 +12,10 @@ from .verdict import HOLDS, Verdict
 
 
 def _is_a_copy(sample: Sample) -> bool:
-    return sample.contents.version is not None and sample.is_copy and not sample.shares
+    """Whether it is a versioned copy, as far as is known: without elements, nothing shows it."""
+    if sample.contents.version is None or not size(sample.contents):
+        return False
+    return sample.is_copy and not sample.shares
 
 
 def marked(sample: Sample) -> Verdict:

@@ -248,7 +248,8 @@ def _reuse_memory(exported: Callable[[Array, bool], Array | None]) -> None:
 
     def make(original: Any, *arguments: Any, **keywords: Any) -> Array:
         result: Array = original(*arguments, **keywords)
-        result.is_own = True  # type: ignore[attr-defined]
+        # The memory itself may end first, where both are garbage of a cycle.
+        result.held = result.memory.hold()  # type: ignore[attr-defined]
         return result
 
     def build(original: Any, array: Array, versioned: bool, copied: bool) -> Any:
@@ -258,8 +259,10 @@ def _reuse_memory(exported: Callable[[Array, bool], Array | None]) -> None:
         return original(array, versioned, copied)
 
     def forget(self: Array) -> None:
-        if hasattr(self, "is_own") and hasattr(self, "is_exported"):
-            C.memset(self.data, 0xEE, self.nbytes)
+        if hasattr(self, "held"):
+            if hasattr(self, "is_exported"):
+                C.memset(self.data, 0xEE, self.nbytes)
+            library.block_drop(self.held)
 
     change(target, "make", make)
     change(producer, "build", build)
