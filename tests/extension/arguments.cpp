@@ -92,6 +92,7 @@ std::vector<std::string> refusals_of_moved(dlbridge::any_argument any, argument_
   dlbridge::any_argument const kept_any = std::move(any);
   argument_to_read const kept = std::move(x);
   auto const count = [](auto span) { return span.count(); };
+  // NOLINTBEGIN(bugprone-use-after-move)
   return {refusal_of([&] { return visit(any, count); }),
           refusal_of([&] { return visit(std::as_const(any), count); }),
           refusal_of([&] { return any.as<float const>(); }),
@@ -99,6 +100,7 @@ std::vector<std::string> refusals_of_moved(dlbridge::any_argument any, argument_
           refusal_of([&] { return visit(x, count); }),
           refusal_of([&] { return dlbridge::copy_of(x); }),
           refusal_of([&] { return dlbridge::broadcast_to<float>(x, {2, 3}); })};
+  // NOLINTEND(bugprone-use-after-move)
 }
 
 }  // namespace
@@ -114,7 +116,7 @@ void add_arguments(py::module_& m) {
                                      dlbridge::broadcast_to<float>(x, {2, 3}).count()};
   });
   // Whether the functions of PyTorch describe an object, after a call that tested them.
-  m.def("reads_torch", [](py::object x) {
+  m.def("reads_torch", [](py::object const& x) {
     DLTensor tensor{};
     return dlbridge::python::detail::read_torch_tensor(x.ptr(), tensor);
   });

@@ -206,6 +206,7 @@ DLBRIDGE_END_NAMESPACE
 namespace std {
 /// The limits of a small_float. In a format without infinity, infinity() is NaN.
 template <class Format>
+// NOLINTNEXTLINE(cert-dcl58-cpp): a specialization for own types, which the standard permits
 class numeric_limits<dlbridge::small_float<Format>> : public numeric_limits<float> {
   using number = dlbridge::small_float<Format>;
   using limits = typename Format::limits;
